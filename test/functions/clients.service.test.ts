@@ -39,7 +39,7 @@ const ABOUT_A_VAULT: [string, (service: Service, key: string, vault: string) => 
   ],
 ]
 
-/** One endpoint for each scope that a key may lack. */
+/** Path of one endpoint for each scope. The service must refuse an API key without that scope. */
 const OF_SCOPE: Readonly<Record<string, string>> = {
   vaults: LIST,
   accounts: '/auth/wallets',
@@ -50,7 +50,7 @@ const OF_SCOPE: Readonly<Record<string, string>> = {
 
 const test = base
   .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
-  /** The only vault of the second client, whose key must not see other vaults. */
+  /** The only vault of the second client. The second client's key must not see other vaults. */
   .extend('own', ({ vaults }) => vaults[1]?.address as Address)
   .extend('others', ({ vaults, own }) => vaults.map(({ address }) => address).filter((address) => address !== own))
   .extend('second', async ({ service, own }) => service.createClient([{ chainId: 8453, address: own }]))
@@ -60,7 +60,6 @@ const test = base
     await service.backends.admin.clients.putKey(clientId, key)
     return { text, clientId, keyId: key.keyId }
   })
-  /** Creates a key with these limits for a client that has all vaults. */
   .extend('limit', ({ service, vaults }) => async (limits: Partial<KeyLimits>) => {
     const places = vaults.map(({ chainId, address }) => ({ chainId, address }))
     const clientId = parseApiKey(await service.createClient(places))?.clientId as string
@@ -74,7 +73,7 @@ const test = base
     return { base, arbitrum }
   })
 
-/** Returns all that a caller can see of a reply, except its request id and its time, which always differ. */
+/** Returns all that a caller can see of a reply, except values that differ in every reply, such as the request id and the time. */
 function visible({ status, headers, body }: HttpReply) {
   const { requestId: _, ...rest } = body
   const names = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit'].includes(name))
@@ -170,7 +169,7 @@ describe('A key', () => {
   test.for([['x-join-key'], ['X-JOIN-KEY'], ['X-Join-Key'], ['x-jOiN-kEy']])(
     'is found in a header written %s',
     async ([name], { service }) => {
-      // This request has upper-case header names. It cannot use `fetch`, which writes them in lower case.
+      // The header's name is in upper case. The test does not use `fetch`, because `fetch` sends names in lower case.
       const status = await new Promise((resolve, reject) => {
         const headers = { [name as string]: service.apiKey }
         request(`${service.baseUrl}${LIST}`, { headers }, (response) => {

@@ -15,7 +15,7 @@ import { PROMISED } from '../support/errors.ts'
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)
 const ALL = { ...endpoints, ...jobs, ...consumers }
 const CONTRACTS = Object.entries<Contract>(ALL)
-/** Options that make a JSON schema describe values as they are sent over HTTP. */
+/** Options that make a JSON schema describe values in the form in which HTTP bodies contain them. */
 const AS_SENT = { io: 'input', unrepresentable: 'any' } as const
 const FILES = globSync('functions/**/contract.ts')
 
@@ -47,10 +47,9 @@ test.for(CONTRACTS)(
   },
 )
 
-/** Values that no field of a request accepts. */
+/** Values that replace parts of a valid body. Most of them have a type that the contract refuses. */
 const STRANGE = [null, 0, '', 'text', true, [], [null], {}]
 
-/** Yields copies of a value. In each, one position is replaced by one of the strange values. */
 function* distortions(value: unknown): Generator<unknown> {
   yield* STRANGE
   if (typeof value !== 'object' || value === null) return
@@ -61,7 +60,7 @@ function* distortions(value: unknown): Generator<unknown> {
   }
 }
 
-/** Builds a value with all optional objects in a body's schema, recursively. */
+/** Builds a body in which all optional objects of the schema are present, so that their inner fields can be changed too. */
 function fillIn(schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodOptional) return fillIn(schema.unwrap())
   if (!(schema instanceof z.ZodObject)) return 'any'
@@ -122,7 +121,8 @@ describe('A contract of an endpoint', () => {
     'forbids caching of user data and calldata, and allows it for public data: %s',
     ([name, { caller, tag, method, aged, cacheControl }]) => {
       const isForAll = caller === 'anyone' || (caller === 'client' && ['Markets', 'Portfolio'].includes(tag))
-      // Price histories may be cached although the response is signed, because the past does not change.
+      // Price histories may be cached for 60 seconds although the response is signed, because past prices do not
+      // change.
       if (name === 'vaults/history') return expect(cacheControl).toBe('private, max-age=60')
       if (!isForAll || method === 'POST') expect(cacheControl).toBe('no-store')
       if (isForAll && aged && method === 'GET') expect(cacheControl).toBe('public, max-age=60')
@@ -142,7 +142,7 @@ describe('The default', () => {
   }
   const operations = Object.values(paths)
     .flatMap((operation) => Object.values(operation))
-    // `listVaults` is left out, because its page is by default as long as the list.
+    // `listVaults` is excluded, because its page contains the whole list by default.
     .filter(({ operationId }) => operationId !== 'listVaults')
   const fields = operations.flatMap(({ parameters, requestBody }) => [
     ...parameters.map(({ name, schema }) => [name, schema] as const),
@@ -170,10 +170,13 @@ describe('The default', () => {
   })
 })
 
-/** Words of the schema parser's own error messages, which callers must not see. */
+/** Words of the schema parser's own error messages. Callers must see the API's messages instead. */
 const WORDS_OF_THE_PARSER = /invalid|expected|received|unrecognized|too (small|big)|nan|undefined|option|union|pattern/i
 
-/** Builds mostly invalid values of a JSON schema: every choice of a union, with `leaf` in place of each simple value. */
+/**
+ * Builds values for each alternative of a JSON schema. `leaf` replaces every simple value, so most results are
+ * invalid.
+ */
 function wrongValues(schema: z.core.JSONSchema._JSONSchema, leaf: unknown): unknown[] {
   if (typeof schema === 'boolean') return [leaf]
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]
@@ -223,7 +226,6 @@ describe('A request', () => {
   })
 })
 
-/** Returns whether headers, a path or a query can hold this value. */
 function isTexts(value: unknown): value is Record<string, string> {
   return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string')
 }
@@ -290,7 +292,7 @@ describe('A job', () => {
   )
 })
 
-/** Modules with side effects when loaded, which a contract must not import. */
+/** Matches modules that run code when they are loaded. A contract must not import them. */
 const DOES_SOMETHING =
   /@aws-sdk|@smithy|@middy|@aws-lambda-powertools|lib\/aws\/|lib\/logger\.ts|handler\.ts$|(table|reader|readers|rpc)\.ts$|lib\/lambda\/(?!contract\.ts|env\.ts)/
 
@@ -308,7 +310,8 @@ test('The list of all contracts imports no module that does anything when loaded
   const inputs = Object.keys(metafile.inputs)
   expect(inputs).toEqual(expect.arrayContaining(FILES))
   expect(inputs.filter((input) => DOES_SOMETHING.test(input))).toEqual([])
-  // Only our own files must not import built-in modules. The bundler removes unused ones from packages.
+  // Built-in modules of Node.js are forbidden only in the project's own files, because the bundler removes unused
+  // imports from packages.
   const own = Object.entries(metafile.inputs).filter(([input]) => !input.includes('node_modules'))
   const builtIns = own.flatMap(([file, { imports }]) =>
     imports.flatMap(({ path, external }) => (external ? [`${file} imports ${path}`] : [])),

@@ -24,7 +24,10 @@ import { test as base, type Service, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
 import { someNotice } from '../support/webhooks.ts'
 
-/** Seconds after which a container's requests no longer share a short-lived read. */
+/**
+ * Pause between two calls, in seconds. Short-lived cache entries expire meanwhile, so no call uses the read of
+ * another call.
+ */
 const PAUSE_SECONDS = 3
 const DAY_SECONDS = 86_400
 const HOSTS = ['one', 'two']
@@ -33,7 +36,7 @@ const [ALICE, BOB, CAROL, DAVE] = USERS
 const test = base
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .override('backendsOptions', { scope: 'file' }, async ({}) => ({ database: await startDynamo() }))
-  /** Advances the clock of containers and chains by these seconds. The clock stands still otherwise. */
+  /** Advances the clock of containers and chains by a number of seconds. Time stands still otherwise. */
   .extend('tick', async ({ service: { backends, pass } }) => {
     const onAll = (...calls: readonly RpcCall[]) => Promise.all(backends.chains.map((chain) => callRpc(chain, calls)))
     await onAll({ method: 'anvil_setBlockTimestampInterval', params: [0] })
@@ -70,7 +73,7 @@ test('Every endpoint and job makes the requests and round trips that docs/cost.j
   const counted = await service.standingStill(async () => {
     const twoHosts = await startPlay(service, { hosts: HOSTS, meter, tick })
     const jobs = await countJobs(twoHosts.containers, service, meter)
-    // A second after noon: no minute, hour or day begins during the calls.
+    // The calls begin one second after noon, so that no minute, hour or day begins during them.
     await tick(1.5 * DAY_SECONDS + 1 - (Math.floor(Date.now() / 1000) % DAY_SECONDS))
     await countJobs(twoHosts.containers, service, meter)
     const two = await twoHosts.play([ALICE, CAROL])
@@ -93,11 +96,10 @@ type Given = {
   readonly tick: (seconds: number) => Promise<void>
 }
 
-/** Starts containers that read each chain at these hosts, and returns the wallet's story for them. */
 async function startPlay(service: Service, { hosts, meter, tick }: Given) {
   const { chains } = service.backends
   const urlsOf = (chainId: number) => hosts.map((host) => `http://${host}.example/${chainId}`)
-  // The list has a host.
+  // The cast is safe, because `hosts` is never empty.
   const rpcUrls = chains.map(({ chainId }) => [chainId, urlsOf(chainId) as [string, ...string[]]] as const)
   service.backends.setRpcUrls(Object.fromEntries(rpcUrls))
   const containers = await startContainers(service)
@@ -108,7 +110,10 @@ async function startPlay(service: Service, { hosts, meter, tick }: Given) {
   }
 }
 
-/** Plays the wallet's story for two users in turns. The first user meets cold containers. */
+/**
+ * Runs the same calls of a wallet for two users in turns. Calls of the first user meet empty caches, those of the
+ * second full ones.
+ */
 async function playForTwo(
   containers: Containers,
   users: readonly [LocalAccount, LocalAccount],
@@ -150,7 +155,6 @@ async function playForTwo(
   return { endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } }, event }
 }
 
-/** Vault and token of the story. */
 function placesOf({ chains: [chain, other] }: Backends) {
   const asyncVault = chain?.vaults.find(({ type }) => type === 'async')?.address as Address
   const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address

@@ -10,7 +10,7 @@ import { runs } from '../support/runs.ts'
 import { test as base, type HttpReply, USERS } from '../support/service.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
-// Log lines are suppressed, because writing them would take longer than the requests.
+// Logging is off, because writing log lines would take longer than the requests.
 vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
@@ -27,7 +27,7 @@ type RawRequest = {
 }
 
 const test = base
-  /** Sends a request over a socket exactly as given, because `fetch` would normalize it. */
+  /** Sends a request over a socket without any change. `fetch` would normalize the path and the headers. */
   .extend('send', ({ service }, { onCleanup }) => {
     const agent = new Agent({ keepAlive: true })
     onCleanup(() => agent.destroy())
@@ -44,8 +44,8 @@ const test = base
       })
   })
   /**
-   * Sends the given requests and then hundreds of random ones. Returns the error codes of the replies. One of the contracts must
-   * declare each reply.
+   * Sends the requests in `first` and then hundreds of random ones. Asserts that a contract declares each reply.
+   * Returns the error codes of the replies.
    */
   .extend(
     'fuzz',
@@ -66,8 +66,8 @@ const test = base
   .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
 
 /**
- * Asserts that one of these contracts declares a reply, that it is no 5xx, and that an error has the error body. Returns its
- * error code, or a word for success.
+ * Asserts that one of these contracts declares the reply, and that its status is below 500. Returns the reply's error
+ * code, or "success".
  */
 function expectDeclared(contracts: readonly EndpointContract[], reply: HttpReply): string {
   expect(reply.status).toBeLessThan(500)
@@ -100,7 +100,6 @@ const QUERY = fc.oneof(
   fc.dictionary(fc.string({ unit: CODE_POINT }), fc.string()).map((all) => `?${new URLSearchParams(all)}`),
 )
 
-/** Random JSON values, some of them texts close to an address, an amount or a chain id. */
 const VALUE = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom<unknown>('', '0', '-1', '01', '1e3', 2 ** 53, -0, 1.5, `0x${'0'.repeat(40)}`, '0x', {}, [], null),
@@ -110,17 +109,18 @@ const VALUE = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 50 }),
 )
 
-/** Random values as query texts. JSON.stringify is used, because `String` throws for an object whose own `toString` is no function. */
+/**
+ * Random values as texts for a query. `String` would throw for an object whose `toString` is no function, so
+ * JSON.stringify is used.
+ */
 const VALUE_TEXT = VALUE.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
 
-/** Returns the text with one of its characters replaced, doubled or removed. */
 function typo(text: string): fc.Arbitrary<string> {
   return fc
     .tuple(fc.nat({ max: text.length - 1 }), fc.constantFrom('', 'g', 'F', ' ', '\u0660', '\u0000'))
     .map(([at, character]) => text.slice(0, at) + character + text.slice(at + 1))
 }
 
-/** Builds a valid body with one change: a field replaced, misspelt, removed or added. */
 function nearly(right: Record<string, unknown>): fc.Arbitrary<Record<string, unknown>> {
   const field = fc.constantFrom(...Object.keys(right), 'srcChainId', 'srcToken', 'chainId')
   return fc.oneof(
@@ -132,7 +132,10 @@ function nearly(right: Record<string, unknown>): fc.Arbitrary<Record<string, unk
   )
 }
 
-/** Builds bodies of every kind. Few are valid, because the service reads a chain for valid ones. */
+/**
+ * Builds random bodies. Few of them are valid, because the service reads a chain for each valid body, which takes
+ * long.
+ */
 function bodies(rights: readonly Record<string, unknown>[]): fc.Arbitrary<Buffer | string | undefined> {
   const right = fc.constantFrom(...rights)
   return fc.oneof(
@@ -148,7 +151,8 @@ function bodies(rights: readonly Record<string, unknown>[]): fc.Arbitrary<Buffer
 describe('Hundreds of random requests never break', () => {
   test('the vault list', async ({ service, fuzz }) => {
     const contract = endpoints['vaults/list']
-    // The valid key is rare, because a valid request for the list reads both chains.
+    // Few requests have the valid API key, because each valid request for the list reads both chains, which takes
+    // long.
     const key = fc.oneof({ weight: 19, arbitrary: HEADER_TEXT }, { weight: 1, arbitrary: fc.constant(service.apiKey) })
     const requests = fc.record({ query: QUERY, headers: HEADERS, key }).map(({ query, headers, key }) => ({
       method: 'GET',
@@ -194,7 +198,8 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{vaultAddress}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // The contract of unknown routes is allowed, because a path without an address, or with a dot for it, is one.
+    // The contract of unknown routes is allowed too, because a random path may have no address, or a dot for the
+    // address.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = [
       'success',
@@ -209,7 +214,7 @@ describe('Hundreds of random requests never break', () => {
     const contract = endpoints['vaults/cross-chain-status']
     const hash = fc.stringMatching(/^0x[0-9a-f]{64}$/)
     const place = fc.oneof(hash.chain(typo), hash, PLAIN_TEXT)
-    // Chain ids are excluded if the chain does not run on this machine, because a real chain must not be read.
+    // Ids of chains that do not run on this machine are excluded, because a test must not read a real chain.
     const elsewhere = EVM_CHAINS.map(({ id }) => id.toString())
     const chainId = fc.oneof(typo('8453'), VALUE_TEXT).filter((text) => !elsewhere.includes(text))
     const query = fc.oneof(
@@ -223,13 +228,13 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{txHash}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // The contract of unknown routes is allowed, because a path without a hash, or with a dot for it, is one.
+    // The contract of unknown routes is allowed too, because a random path may have no hash, or a dot for the hash.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = ['success', 'invalid_tx_hash', 'missing_src_chain_id', 'invalid_src_chain_id', 'invalid_index']
     expect(met).toEqual(expect.arrayContaining(expected))
   })
 
-  // The health endpoint stands for all endpoints without input, because its response is the shortest.
+  // Only the health endpoint is tested of all endpoints without input, because its response is the shortest.
   test('the health endpoint', async ({ fuzz }) => {
     const contract = endpoints['system/health']
     const requests = fc.record({ query: QUERY, headers: HEADERS, key: HEADER_TEXT }).map(({ query, headers, key }) => ({
@@ -261,7 +266,7 @@ describe('Hundreds of random requests never break', () => {
   })
 })
 
-/** Encodes any text as a part of a path or query, including lone surrogates, for which `encodeURIComponent` throws. */
+/** Encodes a text as part of a path or query. `encodeURIComponent` alone would throw for lone surrogates. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }

@@ -87,7 +87,6 @@ const test = base
 
 const REFERENCE = /^#\/components\/(schemas|responses|parameters|headers)\/([\w-]+)$/
 
-/** Returns a part of the OpenAPI document with its references resolved. */
 function resolveReferences(part: unknown, document: Document): unknown {
   if (Array.isArray(part)) return part.map((item) => resolveReferences(item, document))
   if (typeof part !== 'object' || part === null) return part
@@ -100,14 +99,13 @@ function resolveReferences(part: unknown, document: Document): unknown {
 
 const GATEWAY_STATUSES = ['413', '429', '431', '500', '503']
 
-/** Returns the schema of a response's errors, without those of the API gateway. */
+/** Returns the schema of the errors that the service itself sends. Errors of the API gateway have another schema. */
 function ownErrors(response: Response | undefined): JsonSchema {
   const schema = response?.content?.['application/json'].schema as JsonSchema
   const [own = schema] = (schema['anyOf'] ?? []) as readonly JsonSchema[]
   return own
 }
 
-/** Merges the objects of an `allOf` into one schema with all their properties. */
 function mergeObjects({ allOf, ...schema }: JsonSchema): JsonSchema {
   const parts = (allOf ?? []) as readonly { readonly properties: object; readonly required: readonly string[] }[]
   if (parts.length === 0) return schema
@@ -115,7 +113,6 @@ function mergeObjects({ allOf, ...schema }: JsonSchema): JsonSchema {
   return { type: 'object', ...schema, properties, required: parts.flatMap(({ required }) => required) }
 }
 
-/** Returns the schema changed so that it allows no additional properties. */
 function closeSchema(schema: unknown): JsonSchema {
   const close = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(close)
@@ -128,7 +125,6 @@ function closeSchema(schema: unknown): JsonSchema {
   return close(schema) as JsonSchema
 }
 
-/** Validates a value by a JSON schema. Returns the problems, or undefined if there are none. */
 function problemsOf(schema: JsonSchema, value: unknown): string | undefined {
   const { error } = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value)
   return error && z.prettifyError(error)
@@ -316,7 +312,8 @@ describe('The document', () => {
     for (const [type, webhook] of Object.entries(document.webhooks)) {
       const { post } = resolveReferences(webhook, document) as { post: Delivery }
       expect(post.summary).toBe(type)
-      // Webhook descriptions say what an event means, when it is sent, and which events may follow or precede it.
+      // The description says what a webhook event means, when it is sent, and which other events may precede or
+      // follow it.
       expect(post.description).toMatch(/^An? .*Sent /)
       if (type !== 'webhook.test') expect(post.description).toMatch(/[Ff]ollow|in place of|No event says/)
       expect(post.parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual(
@@ -425,7 +422,6 @@ const beginToRecover =
       headers: { platform: 'web' },
       body: { email: someEmail(), ...fields },
     })
-/** Returns a request that completes a recovery by a new key to these credentials. */
 const recoverAs =
   (credentialsOf: (begun: RegistrationOptions, keyPair: ReturnType<typeof someKeyPair>) => object): Ask =>
   async (service) => {
@@ -442,7 +438,6 @@ const asUser =
     const { headers } = await createSession(service)
     return service.call(method, path, { headers, ...(body !== undefined && { body }) })
   }
-/** Returns a request by a logged-in user who has just linked a wallet. */
 const withWallet =
   (ask: (call: Call, linked: HttpReply) => HttpReply | Promise<HttpReply>): Ask =>
   async (service) => {
@@ -455,7 +450,6 @@ const withWallet =
     return ask(call, linked)
   }
 
-/** Requests to the running service by endpoint, each with its expected result: `ok` or an error code. */
 const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', what: string, Ask])[] = [
   ['vaults/list', 'ok', 'all vaults while no chain responds', withWires('answer 500', list())],
   ['vaults/list', 'missing_api_key', 'no key', list('')],
@@ -675,10 +669,11 @@ const liveTest = test
     expect(problemsOf(ofThisStatus, body)).toBeUndefined()
   })
 
-/** Example of each operation: its first request and the response. */
 const examplesByOperation = new Map<string, Example>()
 
-/** Wraps the service so that every successful call is recorded as an example and its table access is checked. */
+/**
+ * Wraps the service's `call`. The first successful call of each operation becomes an example in the OpenAPI document.
+ */
 function recordExamples(service: Service): Service {
   const call: Service['call'] = async (...request) => {
     service.table.reset()
@@ -702,7 +697,7 @@ afterAll(({}, { tasks }) => {
 })
 
 describe('A live response matches the document:', () => {
-  // One test covers about forty operations, because a wallet uses them in one sequence.
+  // One test covers about forty operations, because a wallet uses them one after another.
   liveTest('each one of a wallet that uses all features', { timeout: 120_000 }, async ({ service, vaults, verify }) => {
     const watched = recordExamples(service)
     const call: Service['call'] = async (...request) => {

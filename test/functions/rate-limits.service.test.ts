@@ -15,16 +15,18 @@ const EDGE_KEY = 'k'.repeat(43)
 const LOGIN = '/auth/login/init'
 const WALLETS = '/auth/wallets'
 
-/** Limits of a key that is used on servers, where one network may use the whole limit. */
+/**
+ * Limits of an API key for servers. All requests of a server come from one network, so that network may use the whole
+ * limit.
+ */
 const ON_SERVER: KeyLimits = { ...DEFAULT_LIMITS, scopes: Scope.options }
 
-/** Returns the policy, remaining requests and remaining seconds of a rate window, from the reply's headers. */
 const readRateHeaders = ({ headers }: HttpReply) => ({
   policy: headers.get('ratelimit-policy'),
   ...(/^"key";r=(?<left>\d+);t=(?<seconds>\d+)$/.exec(headers.get('ratelimit') ?? '')?.groups ?? {}),
 })
 
-/** Lists the table requests for quota leases of a key since the last reset. */
+/** Lists the table requests for quota leases of API keys since the table's last reset. */
 const leases = ({ table }: Service) => table.tries.filter(({ body }) => body.includes('rate#requests#key#'))
 
 const test = chainlessTest
@@ -36,7 +38,7 @@ const test = chainlessTest
     await clients.putKey(client.clientId, key)
     return { text, clientId: client.clientId, keyId: key.keyId }
   })
-  /** Two containers of each function, at the start of a rate window. */
+  /** Two containers of each function, started at the beginning of a rate window of 60 s. */
   .extend('containers', async ({ service, clock }, { onCleanup }) => {
     const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
     clock.pass(60 - ((Date.now() / 1000) % 60))
@@ -190,7 +192,8 @@ describe('A network', () => {
     const login = (address: string) => anew.service.call('POST', LOGIN, { ...from(address), body: {} })
     const flood = await Promise.all(Array.from({ length: 100 }, () => login('203.0.113.1')))
     const refused = flood.filter(({ status }) => status !== 200)
-    // One address may use a tenth of the key's 300 requests. The container does not count the first one.
+    // One address may use a tenth of the key's 300 requests. A container also admits one request per address without
+    // counting it.
     expect(flood.length - refused.length).toBe(1 + 30)
     for (const reply of refused) {
       expectError(reply, 'too_many_requests', ['address'])
@@ -214,12 +217,12 @@ describe('A lease', () => {
     const search = service.call('POST', SEARCH, { key, body: { search: 'bitcoin' } })
     const others = () => service.table.tries.filter((asked) => !leases(service).includes(asked))
     await expect.poll(() => leases(service).length).toBe(2)
-    // Both requests have identified their client, and the search has read the list of coins.
+    // Both requests have now identified their client, and the search has read the list of coins.
     await expect.poll(() => others().map(({ action }) => action)).toContain('GetItem')
     const ofUsers = others().filter(({ table }) => table.endsWith('users'))
     expect(ofUsers.map(({ action }) => action)).not.toContain('PutItem')
     resolve()
-    // Only one of both requests succeeds, because the window has a single request left.
+    // The window has one request left, so one of the two requests is refused.
     const statuses = (await Promise.all([login, search])).map(({ status }) => status)
     expect(statuses.filter((status) => status === 429)).toHaveLength(1)
   })

@@ -12,7 +12,6 @@ const LOGIN = '/auth/login/init'
 const OF_REQUEST_BODY = ' "content-digest";req'
 const HEADERS = ['content-digest', 'signature', 'signature-input']
 
-/** Runs an operator's command on the stage of the service. Returns its output or its error message. */
 const test = chainlessTest.extend('run', ({ service }) => async (...args: string[]) => {
   const lines = await runCommandLine(args, async () => service.backends.admin).catch((error: unknown) => [
     describeFailure(error),
@@ -47,7 +46,7 @@ describe('A response', () => {
     const headers = { 'content-digest': digest }
     expectError(await service.call('POST', LOGIN, { body: '{ }', headers }), 'invalid_content_digest')
     expect((await service.call('POST', LOGIN, { body: '{}', headers })).status).toBe(200)
-    // The gateway passes bodies of this content type as base64.
+    // The API gateway passes bodies of this content type to the Lambda in base64.
     const sent = { ...headers, 'content-type': 'application/octet-stream' }
     expect((await service.call('POST', LOGIN, { body: '{}', headers: sent })).status).toBe(200)
   })
@@ -80,7 +79,8 @@ describe('A response', () => {
 })
 
 describe('A path', () => {
-  // The signature covers the path as API Gateway decodes it. A caller that encodes too much has sent another path.
+  // The signature covers the path that API Gateway has decoded. A caller that encodes more characters sends another
+  // path and fails.
   test('with unnecessary encoding is signed as the gateway decodes it', async ({ service }) => {
     const encoded = POSITIONS.replace('positions', 'p%6Fsitions').replace('0x', '%30x')
     const asked = await exchange(`${service.baseUrl}${encoded}`, { method: 'GET' })

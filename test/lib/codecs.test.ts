@@ -15,7 +15,7 @@ import { runs } from '../support/runs.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
 const MAX = 2n ** 256n - 1n
-// Addresses are the examples of EIP-55.
+// Example addresses of EIP-55.
 const CHECKSUMMED = [
   '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
   '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
@@ -39,7 +39,6 @@ const anything = fc.oneof(
   fc.stringMatching(/^0x[0-9a-fA-F]{39,41}$/),
 )
 
-/** Asserts that a codec refuses an input, or encodes it again in its canonical form. */
 function takesOnlyCanonical(codec: z.ZodType, input: unknown, canonical: (text: string) => string): void {
   const { success, data } = codec.safeDecode(input)
   if (!success) return

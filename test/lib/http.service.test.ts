@@ -11,13 +11,13 @@ type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
 const KEY = 'hunter2'
 const DEADLINE_MS = 20_000
-/** Deadline of requests whose response comes too late. */
+/** Deadline in milliseconds for requests whose response must come too late. */
 const SHORT_DEADLINE_MS = 500
 const QUICK = { random: () => 0 }
 
 let server: ReturnType<typeof createServer>
 let origin: string
-/** Replies of the local server in order. The last one repeats. */
+/** Replies of the local server in order. The last reply is repeated. */
 let script: Answer[] = []
 let requests: { line: string; headers: IncomingMessage['headers']; body: string }[] = []
 
@@ -111,7 +111,7 @@ describe('A request', () => {
   })
 })
 
-/** Failing replies of a server, each with the error code and the number of requests that it leads to. */
+/** Failing replies of a server. Each has the expected error code and the number of requests, including retries. */
 const FAILURES: readonly (readonly [string, Answer, string, number])[] = [
   ['hangs up', hangUp, 'upstream_unavailable', 2],
   ['cuts the connection', cut, 'upstream_unavailable', 2],
@@ -182,7 +182,7 @@ test('An endless response is not read to its end', async () => {
       flood()
     },
   ]
-  // The response is aborted because of its size, before the deadline.
+  // The client aborts the response because of its size, before the deadline.
   expect((await errorOf(ask())).code).toBe('upstream_bad_answer')
   expect(requests).toHaveLength(1)
 })

@@ -20,7 +20,6 @@ const sends =
 const gzip = { 'content-encoding': 'gzip' }
 const stalls: Server = (response) => response.writeHead(200).write('{"pr')
 
-/** Servers by their behaviour. Each has the response body or the error that a request gets. */
 const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ['sends text', sends(TEXT), TEXT],
   [
@@ -64,7 +63,6 @@ const SERVERS: readonly (readonly [string, Server, unknown])[] = [
   ['never answers', () => {}, 'upstream_timeout: no answer in time'],
 ]
 
-/** Starts a server. Returns its URL and its requests with their source ports. */
 async function start(serve: Server) {
   const requests: { readonly headers: IncomingMessage['headers']; readonly port: number | undefined }[] = []
   const { url, stop } = await listen((request, response) => {
@@ -75,7 +73,6 @@ async function start(serve: Server) {
   return { url, requests }
 }
 
-/** Returns the response's body or the error's text, within half a second. */
 async function outcomeOf(fetch: Fetch, url: string): Promise<unknown> {
   const request = { url, mostBytes: MAX_BYTES, body: '{}' }
   return await sendOnce({ fetch }, request, AbortSignal.timeout(500)).then(

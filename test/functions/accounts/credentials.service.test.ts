@@ -60,7 +60,6 @@ function remove(service: Service, headers: Headers, { id }: { id: string }): Pro
   return service.call('DELETE', `${CREDENTIALS}/${id}`, { headers })
 }
 
-/** Registers a user who has a password, and a key as second factor, and logs in. */
 async function somePasswordUser(service: Service) {
   const keyPair = someKeyPair()
   const factorsOf = (begun: Challenge) => ({ firstFactor: passwordOf(), secondFactor: keyPair.get(begun) })
@@ -71,7 +70,10 @@ async function somePasswordUser(service: Service) {
   return { email, keyPair, factorsOf, headers: await openSession(service, email, factorsOf) }
 }
 
-/** Registers a user who has a key and one-time codes, and logs in early in a 30-second step. The next step's code is unused. */
+/**
+ * Registers a user with a key and one-time codes, and logs in. Waits for a new 30-second step if the current one ends
+ * within 5 s. A test can then use the next step's code, which no login has used.
+ */
 async function someCodesUser(service: Service) {
   const left = STEP_MS - (Date.now() % STEP_MS)
   if (left < 5000) await sleep(left)
@@ -106,7 +108,8 @@ describe("A user's credentials are listed", () => {
       credentials: [
         { ...held, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
         { ...held, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
-        // The recovery key's id is not shown, because whoever knows it can get the encrypted key by a recovery.
+        // The response hides the recovery key's id, because anyone who knows the id can get the encrypted key by a
+        // recovery.
         { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: null },
         { ...unused, kind: 'Password', factor: 'first', name: 'the usual', credentialId: null },
       ],
@@ -208,7 +211,6 @@ describe('An addition begins', () => {
 })
 
 describe('A credential is added', () => {
-  /** A credential as a client makes it, and the signatures that it gives later. */
   type Made = { readonly create: (begun: AdditionOptions) => object; readonly get: (begun: Challenge) => object }
   const someProtectedKey = (): Made => {
     const { create, get } = someKeyPair('RSA')
@@ -278,7 +280,7 @@ describe('A credential is added', () => {
       }
       const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: made.get(begun) })
       expect(await login(service, email, both)).toMatchObject({ status: 200 })
-      // Adding a third credential also needs both factors.
+      // The same user tries to add a third credential with only one factor, which is refused.
       const third = (begun: AdditionOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
       expectError(await addCredential(service, headers, third, confirmationOf), 'confirmation_failed')
     },
@@ -464,7 +466,7 @@ describe('No credential is added', () => {
       )
       expectError(reply, 'credential_already_registered')
     }
-    // Neither credential was changed.
+    // Both users' credentials still work, because the refused registration overwrote nothing.
     expectError(await registerAgain(service, passkey.id), 'credential_already_registered')
     expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
   })
@@ -544,7 +546,6 @@ describe('No credential is added', () => {
   })
 })
 
-/** Tries to register a new user with a passkey of this id. */
 async function registerAgain(service: Service, id: string): Promise<HttpReply> {
   const begun = await beginRegistration(service)
   const { temporaryAuthenticationToken } = begun
@@ -595,7 +596,7 @@ describe('A credential is removed', () => {
     ]
     for (const addition of additions) await addCredential(service, headers, addition, confirmationOf)
     expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_first_factor')
-    // The second factor may be removed, because without a password it is not needed.
+    // The user can remove the second factor, because a login needs one only together with a password.
     for (const kind of ['Fido2', 'RecoveryKey']) {
       expect(await remove(service, headers, await entryOf(service, headers, kind))).toMatchObject({ status: 204 })
     }
@@ -770,7 +771,6 @@ describe('Of parallel changes,', () => {
     expect(await listOf(service, between)).toHaveLength(4)
   })
 
-  /** Starts a change of a user, and holds its first write until the test releases it. */
   async function untilRead(service: Service, act: () => Promise<HttpReply>) {
     const reached = Promise.withResolvers<void>()
     const { promise: released, resolve: release } = Promise.withResolvers<void>()

@@ -21,12 +21,12 @@ import { type CreationOptions, type Faults, someKeyPair, somePasskey } from '../
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service } from '../../support/service.ts'
 
-// Log lines are suppressed, because they would count as work in the comparison.
+// Writing log lines would count as work in the comparison of known and unknown users, so logging is off.
 vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
 
-// The mock counts verifications of signatures, and still verifies them.
+// The mock counts the signature verifications. It calls the real function for each.
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof import('node:crypto')>()
   return { ...crypto, verify: vi.fn(crypto.verify) }
@@ -35,7 +35,6 @@ vi.mock('node:crypto', async (original) => {
 const [KEY, OTHER_KEY, PASSKEY] = [someKeyPair(), someKeyPair(), somePasskey()]
 const PASSWORD = 'correct horse battery staple'
 
-/** Registers a user of every kind and returns their e-mail addresses. */
 async function knownEmails(service: Service): Promise<string[]> {
   const users = await Promise.all([
     registerUser(service, (begun) => ({ firstFactorCredential: somePasskey().create(begun) })),
@@ -61,7 +60,7 @@ async function knownEmails(service: Service): Promise<string[]> {
   return users.map(({ email }) => email)
 }
 
-/** Returns all that a caller can see of a reply. Texts that differ each time are replaced by their length. */
+/** Returns all that a caller can see of a reply. Random texts, for example challenges, are replaced by their length. */
 function visibleShape({ status, headers, body }: HttpReply, email: string): unknown {
   const shape = (value: unknown): unknown => {
     if (typeof value === 'string') {
@@ -72,13 +71,17 @@ function visibleShape({ status, headers, body }: HttpReply, email: string): unkn
     if (typeof value !== 'object' || value === null) return value
     return Object.entries(value).map(([name, part]) => [name, shape(part)])
   }
-  // These headers change with every reply: signatures cover the body and the current second, and the remaining rate decreases.
+  // These headers change with every reply. Signatures cover the body and the current second. The remaining rate
+  // decreases.
   const changing = ['date', 'x-request-id', 'content-digest', 'signature', 'signature-input', 'ratelimit']
   const seen = [...headers].map(([name, value]) => (changing.includes(name) ? name : [name, value]))
   return { status, seen, body: shape(body) }
 }
 
-/** Lists the actions of requests to the users' table. Other tables are left out: the clients' table is read once a minute for any user. */
+/**
+ * Lists the requests to the users' table. Requests to the clients' table are excluded, because any user causes one
+ * each minute.
+ */
 function operationsOf(service: Service): string[] {
   const ofUsers = service.table.tries.filter(({ table }) => table.endsWith('users'))
   return ofUsers.map(({ action, request }) => `${action} ${Object.keys(request).sort().join()}`)
@@ -106,7 +109,6 @@ const recoverOf =
     service.table.reset()
     return await completeRecovery(service, begun, recoveryOf(newCredentials), newCredentials)
   }
-/** Builds a recovery with an invalid signature under another key's id. */
 const signedByOther = (newCredentials: object) => {
   const { credentialAssertion, kind } = signRecovery(KEY, newCredentials)
   return { kind, credentialAssertion: { ...credentialAssertion, credId: OTHER_KEY.id } }
@@ -205,7 +207,8 @@ describe('Nothing distinguishes a known e-mail address from an unknown one', () 
     const called = new Set(CALLS.map(([endpoint]) => endpoint))
     expect(starts.map(([endpoint]) => endpoint)).not.toHaveLength(0)
     for (const [start] of starts) {
-      // Completing a registration is exempt, because the caller must learn that the address is taken.
+      // Completing a registration needs no such test, because it must tell the caller that the e-mail address is
+      // taken.
       const next = start === 'accounts/register-init' ? [] : [start.replace('-init', '')]
       for (const endpoint of [start, ...next]) expect(called).toContain(endpoint)
     }

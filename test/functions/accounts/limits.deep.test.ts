@@ -20,7 +20,7 @@ const LIMITS = { perNetwork: 5, perUser: 2, perSeed: 3 }
 const THIRTY_DAYS = 30 * 24 * 3600
 const PASSWORD = 'correct horse battery staple'
 
-/** Tests with two containers that have low rate limits and a clock of their own. */
+/** Two containers have low rate limits and share a clock, which tests advance by `pass`. */
 const test = base
   .extend('containers', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
     const { now } = Date
@@ -42,7 +42,7 @@ const test = base
     return { services: [one.service, other.service] as const, pass }
   })
   .extend('pass', ({ containers }) => containers.pass)
-  /** The containers at the start of a period of ten minutes that no other test uses. */
+  /** Advances the clock to the next period of ten minutes, in which no attempt has been counted yet. */
   .extend('strict', ({ service: _, containers: { services }, pass }) => {
     pass(600 - (Math.floor(Date.now() / 1000) % 600))
     return services
@@ -64,7 +64,6 @@ const wrongPassword = (service: Service, who: Who) =>
 const wrongRecovery = (service: Service, email: string) =>
   recover(service, email, someKeyPair(), (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
 
-/** Registers a user who has a password, and a key as second factor. */
 async function somePasswordUser(service: Service, options: { email?: string; key?: string } = {}) {
   const keyPair = someKeyPair()
   const { email } = await registerUser(
@@ -118,7 +117,8 @@ describe('Wrong passwords', () => {
       }
       return tries
     }
-    // This first request makes the container remember the client's key.
+    // The first request makes the container cache the client's API key. The compared requests then read the same
+    // items.
     await tryLogin(container, { email }, (begun) => ({ firstFactor: someKeyPair().get(begun) }))
     const known = await seen(email)
     expect(known.map((one) => (one as [number])[0])).toEqual([401, 401, 429, 429])
@@ -339,7 +339,7 @@ describe('A start without authentication', () => {
     ['a login without an e-mail address', '/auth/login/init', {}, ['PutItem']],
     ['a recovery', '/auth/recover/init', { email }, ['PutItem']],
     ['a recovery with a key', '/auth/recover/init', { email, credentialId: someKeyPair().id }, ['GetItem', 'PutItem']],
-    // A registration has one more update, which counts it for the caller's network.
+    // A registration causes one more UpdateItem, which counts the registration for the caller's network.
     ['a registration', '/auth/register/init', { email }, ['PutItem', 'UpdateItem']],
   ]
   test.for(STARTS)(

@@ -39,7 +39,6 @@ function expectSession({ status, headers, body }: HttpReply, email: string): voi
 
 const passwordOf = (password = PASSWORD) => ({ kind: 'Password', password })
 
-/** Registers a user who has a password, and one-time codes as second factor. */
 async function somePasswordUser(service: Service) {
   const { email, begun } = await registerUser(service, ({ otpUrl }) => ({
     firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
@@ -50,7 +49,10 @@ async function somePasswordUser(service: Service) {
 
 type Held = { readonly passkey: ReturnType<typeof somePasskey>; readonly keyPair: ReturnType<typeof someKeyPair> }
 
-/** Tests with a user who has a passkey, and a key as second factor. Failed logins change neither. */
+/**
+ * All tests share one user with a passkey as first factor and a key as second factor. Failed logins do not change
+ * that user.
+ */
 const test = base
   .extend('held', { scope: 'file' }, (): Held => ({ passkey: somePasskey(), keyPair: someKeyPair() }))
   .extend('email', { scope: 'file' }, async ({ sharedService, held: { passkey, keyPair } }) => {
@@ -103,7 +105,8 @@ describe('A login begins', () => {
     const ids = (kind: string) => begun.allowCredentials[kind].map(({ id }: { id: string }) => id)
     expect(ids('key')).toContain(first.id)
     expect(ids('passwordProtectedKey')).toContain(second.id)
-    // The encrypted key must not be shown, because its holder could try passwords without limit.
+    // The response must not contain the encrypted key, because a stranger who has it could try passwords without
+    // limit.
     expect(JSON.stringify(begun)).not.toContain('hunter2')
   })
 
@@ -450,7 +453,7 @@ describe('A session', () => {
     const { headers } = await createSession(service)
     service.table.reset()
     await service.call('GET', '/auth/wallets', { headers })
-    // Four items are requested: the key, a quota lease of the key, the session, and the user.
+    // Four items are read: the API key, the API key's quota lease, the session and the user.
     expect(service.table.tries.map(({ body }) => body)).toHaveLength(4)
     expect(service.table.tries.map(({ body }) => body).join()).not.toContain(headers.authorization.split(' ')[1])
   })

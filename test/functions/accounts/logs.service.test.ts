@@ -20,7 +20,7 @@ import { chainlessTest as test, USERS } from '../../support/service.ts'
 const PASSWORD = 'hunter2 hunter2'
 const [USER] = USERS
 
-/** Lists the texts inside a value that are long enough to be secrets. */
+/** Lists the texts in a value that have at least 6 characters. All secrets of this test are longer. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 6 ? [value] : []
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
@@ -92,7 +92,7 @@ describe('The log of a service during the life of its users', () => {
     expect(lines.filter(({ message: logged }) => logged === 'request').length).toBeGreaterThan(20)
     expect(lines.filter(({ level }) => level === 'ERROR').length).toBeGreaterThan(0)
     const logged = text()
-    // These words of the API's documentation may be in the log.
+    // The log may contain these words, because the API's documentation publishes them.
     const words = [
       'public-key',
       'required',

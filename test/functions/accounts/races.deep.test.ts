@@ -21,7 +21,6 @@ import { chainlessTest as base, type HttpReply, type Service, startAnew } from '
 
 type Passkey = ReturnType<typeof somePasskey>
 
-/** Registers a user with two passkeys and a recovery key, and opens two sessions by the first passkey. */
 async function someAccount(service: Service) {
   const [first, second, recoveryKey] = [somePasskey(), somePasskey(), someKeyPair()]
   const { email, begun: registration } = await registerUser(service, (begun) => ({
@@ -50,7 +49,7 @@ async function someAccount(service: Service) {
 }
 type Account = Awaited<ReturnType<typeof someAccount>>
 
-/** A prepared change of an account, and the passkeys that can log in after it. */
+/** A prepared change of an account. `ask` sends it. `opens` lists the passkeys that can log in afterwards. */
 type Prepared = { readonly ask: () => Promise<HttpReply>; readonly opens: (passkeys: Passkey[]) => Passkey[] }
 
 const CHANGES = {
@@ -90,7 +89,10 @@ const CHANGES = {
 } satisfies Record<string, (service: Service, account: Account) => Promise<Prepared>>
 type Change = keyof typeof CHANGES
 
-/** Error of a delayed change, by the change that overtook it. Pairs that are not listed have no error. */
+/**
+ * Error codes when one change overtakes another. The outer key is the delayed change, the inner key the change that
+ * overtakes it. Pairs that are not listed succeed.
+ */
 const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
   'a recovery': { 'a recovery': 'recovery_failed', 'a deletion': 'recovery_failed' },
   'an addition': {
@@ -111,7 +113,7 @@ const REFUSED: Record<Change, Partial<Record<Change, ErrorCode>>> = {
     'a deletion': 'login_failed',
   },
   'the end of the session': { 'a recovery': 'invalid_session', 'a deletion': 'invalid_session' },
-  // A second deletion that finds no user succeeds like the first, because it may be a retry.
+  // A second deletion that finds no user succeeds like the first, because the client may be repeating a lost request.
   'a deletion': { 'a recovery': 'invalid_session', 'the end of the session': 'invalid_session' },
 }
 
@@ -121,7 +123,8 @@ const PAIRS = ALL.flatMap((late) => ALL.map((between) => [late, between] as cons
 const test = base
   .extend('account', async ({ service }) => {
     const account = await service.restore('account', () => someAccount(service))
-    // Passkeys are created again, because other tests may have replaced them on the authenticator.
+    // Each test creates the passkeys again, because another test may have replaced their keys on the simulated
+    // authenticator.
     for (const passkey of [account.first, account.second]) passkey.create({ challenge: '', user: account.user })
     return account
   })
@@ -135,7 +138,7 @@ const test = base
     return { ...service, table }
   })
 
-/** Makes a change in a container that is held before the first write that matches `held`, and runs `between` meanwhile. */
+/** Sends a change. Runs `between` before the change's first table request that matches `held`. */
 async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, between: () => Promise<void>) {
   let passing: Promise<void> | undefined
   table.hold = ({ action, body }) => {
@@ -149,7 +152,6 @@ async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, b
   return reply
 }
 
-/** Asserts that exactly these of all passkeys log in and belong to a user, and that the others can be registered. */
 async function expectOpenedBy(service: Service, { email }: Account, passkeys: Passkey[], all: Passkey[]) {
   for (const passkey of new Set(all)) {
     const { status } = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))
@@ -238,7 +240,8 @@ describe('A session holder cannot block', () => {
       expect((await service.call('DELETE', '/auth/sessions', { headers })).status).toBe(204)
     })
     expect(reply.status).toBe(200)
-    // The attempt is counted for the user and for the network before the password is compared.
+    // The attempt is counted for the user and for the network before the password is compared. A slow comparison
+    // cannot allow more attempts.
     expect(
       slow.table.tries.map(({ body }) => body).filter((body) => /"do":"add","path":"tries"/.test(body)),
     ).toHaveLength(2)

@@ -32,7 +32,6 @@ type KeyPair = ReturnType<typeof someKeyPair>
 const asRecovery = (keyPair: KeyPair, begun: RegistrationOptions, encryptedPrivateKey = 'x') =>
   keyPair.create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey })
 
-/** Registers a user who logs in with a key and has a recovery key. */
 async function someUser(service: Service, options: { key?: string } = {}) {
   const [keyPair, recoveryKey] = [someKeyPair(), someKeyPair()]
   const { email, begun } = await registerUser(
@@ -82,7 +81,8 @@ describe('A recovery begins', () => {
     const encryptedRecoveryKey = credential.encryptedPrivateKey
     expect(await allowed({ credentialId })).toEqual([{ id: credentialId, encryptedRecoveryKey }])
 
-    // Requests without the id must not return it, because whoever has the id gets the encrypted key.
+    // A request without the recovery key's id must not return that id, because anyone who has it can download the
+    // encrypted key.
     const unasked = await allowed({})
     expect(unasked).toEqual([{ id: RANDOM, encryptedRecoveryKey: null }])
     expect(unasked[0]?.id).not.toBe(credentialId)
@@ -133,7 +133,6 @@ describe('A recovery begins', () => {
   })
 })
 
-/** Registers a user with a key, and with a recovery key made as the clients of the provider DFNS make it. */
 async function someKitUser(service: Service) {
   const email = someEmail()
   const begun = await beginRegistration(service, email)
@@ -175,7 +174,7 @@ describe('A user recovers', () => {
     const other = await recoverWithKit(service, email, one.kit, passkey)
     expectRecovered(other.reply)
     expect((await loginWith(service, email, second)).status).toBe(200)
-    // The used kit fails: it cannot decrypt what the service returns for it.
+    // The used recovery kit fails, because it cannot decrypt the new encrypted key that the service returns.
     await expect(recoverWithKit(service, email, kit, passkey)).rejects.toThrow()
   })
 
@@ -268,7 +267,6 @@ describe('A user recovers', () => {
   })
 })
 
-/** Returns the same value with the fields of its objects in reverse order. */
 function inOtherOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const fields = Object.entries(value).map(([name, part]) => [name, inOtherOrder(part)] as const)
@@ -360,7 +358,6 @@ describe('After a recovery', () => {
 })
 
 describe('A recovery is refused', () => {
-  /** Completes a recovery and returns the reply. `recoveryOf` builds the signed recovery. */
   async function recoverAs(
     service: Service,
     email: string,
@@ -399,12 +396,12 @@ describe('A recovery is refused', () => {
       recoverAs(service, email, signed({ challenge: '' })),
       recoverAs(service, email, signed({ clientData: () => 'null' })),
       recoverAs(service, email, signed({ challenge: Buffer.from('null').toString('base64url') })),
-      // This signature covers other credentials than those sent.
+      // This signature covers other credentials than the request contains.
       recoverAs(service, email, (_, begun) =>
         signRecovery(recoveryKey, { firstFactorCredential: someKeyPair().create(begun) }),
       ),
       recoverAs(service, email, (made) => signRecovery(recoveryKey, { ...made, secondFactorCredential: {} })),
-      // These are signed by a login key and by another user's recovery key, each under the right key id.
+      // These signatures were made with a wrong key or name another key's id.
       recoverAs(service, email, (made) => signRecovery(keyPair, made)),
       recoverAs(service, email, (made) => signRecovery(stranger.recoveryKey, made)),
       recoverAs(service, email, (made) => withId(made, recoveryKey.id, stranger.recoveryKey)),

@@ -24,7 +24,6 @@ const REGISTER = endpoints['accounts/register'].path
 const ANDROID = 'android:apk-key-hash:FG3pg8VzBlDY7rmVLzT8ZBagg0LmHb6oigSWsj_PROU'
 const PASSWORD = 'correct horse battery staple'
 
-/** Asserts that a credential is refused because of this check, without details of the request. */
 function expectRefused(reply: HttpReply, check: string, field = 'firstFactorCredential'): void {
   expectError(reply, 'invalid_credential', [field])
   expect(reply.body.details).toEqual([{ field, issue: `The ${check} is wrong.` }])
@@ -229,9 +228,10 @@ describe('A user is registered', () => {
     expect(status).toBe(200)
   })
 
-  // Padded base64 is sent by iOS in all fields, and by Android in ids (https://github.com/f-23/react-native-passkey, before 3.0).
+  // Phones send padded base64: iOS in all values, Android in ids (https://github.com/f-23/react-native-passkey,
+  // before 3.0).
   test('with a passkey in padded base64, and logs in with it in either form', async ({ service }) => {
-    // The passkey's id begins with "+/" in base64, which is "-_" in base64url.
+    // The first bytes of this id are "+/" in base64 and "-_" in base64url.
     const passkey = somePasskey(Buffer.concat([Buffer.from([0xfb, 0xff]), randomBytes(30)]).toString('base64url'))
     const { email } = await registerUser(service, (begun) => {
       const { credentialInfo, ...rest } = passkey.create(begun)
@@ -318,7 +318,7 @@ describe('A credential is refused', () => {
     const keyPair = someKeyPair()
     const made = { firstFactorCredential: keyPair.create(begun), secondFactorCredential: keyPair.create(begun) }
     expectError(await completeRegistration(service, begun, made), 'credential_already_registered')
-    // The refused registration stored nothing, so the same key can be registered.
+    // The refused registration stored nothing, so a later registration with the same key succeeds.
     const { email } = await registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) }))
     expect(email).toContain('@')
   })
@@ -400,7 +400,7 @@ describe('A registration is refused', () => {
     }
     expectError(await service.call('POST', REGISTER, { key: null, body }), 'missing_api_key')
     expectError(await service.call('POST', REGISTER, { key: 'x', body }), 'invalid_api_key')
-    // The registration token still works, because neither request has used it up.
+    // The registration token is still valid, because neither refused request has used it up.
     expect(await service.call('POST', REGISTER, { body })).toMatchObject({ status: 200 })
   })
 
@@ -415,7 +415,7 @@ describe('A registration is refused', () => {
   const first = (firstFactorCredential: unknown) => ({ firstFactorCredential })
   const second = (secondFactorCredential: unknown) => ({ secondFactorCredential })
 
-  /** Malformed bodies: a change of a valid body, given its first factor, and the field that the error names. */
+  /** Malformed bodies: name, error code, a change of a valid body that gets its first factor, and the path named by the error. */
   const malformed: [string, Parameters<typeof expectError>[1], (made: object) => object, string][] = [
     ['no token', TOKEN, () => ({ [TEMPORARY]: undefined }), TEMPORARY],
     ['a token of no text', TOKEN, () => ({ [TEMPORARY]: 5 }), TEMPORARY],
@@ -502,7 +502,7 @@ describe('A registration is refused', () => {
 
   test.for<[string, string]>([
     ['credId', ''],
-    // The id must have 32 bytes, because logins list it among dummies of that length.
+    // The id must have 32 bytes, because login responses list it among random dummy ids of 32 bytes.
     ['credId', 'x'.repeat(42)],
     ['credId', 'x'.repeat(44)],
     ['credId', 'not base64url!'],

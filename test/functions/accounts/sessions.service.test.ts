@@ -7,7 +7,6 @@ import { type Service, test } from '../../support/service.ts'
 
 const SESSIONS = '/auth/sessions'
 
-/** Registers a user who has a key, without a login. */
 async function someUser(service: Service) {
   const keyPair = someKeyPair()
   const { email, begun } = await registerUser(service, (options) => ({
@@ -131,7 +130,7 @@ describe('The sessions of a user', () => {
     const own = await user.logIn()
     const [ended, other] = await Promise.all([service.call('DELETE', SESSIONS, { headers: own.headers }), user.logIn()])
     expect(ended.status).toBe(204)
-    // The other login was either earlier, and its session has ended, or later, and its session is listed.
+    // The parallel login either came first, and its session was ended, or came later, and its session is listed.
     expect(await listSessions(service, own)).toHaveLength((await isOpen(service, other)) ? 2 : 1)
   })
 })

@@ -30,10 +30,8 @@ import { type HttpReply, type Service, chainlessTest as test } from '../../suppo
 
 const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
 
-/** A prepared request, and a check of the state after it. */
 type PreparedRequest = { readonly act: () => Promise<HttpReply>; readonly after?: () => Promise<unknown> }
 
-/** Creates a user and a wallet, signs the message that links them, and returns the request with it. */
 async function someLink(service: Service) {
   const { headers } = await createSession(service)
   const wallet = privateKeyToAccount(generatePrivateKey())
@@ -50,7 +48,7 @@ const Counted = z.object({
 })
 const Limit = z.object({ tries: z.set(z.string()).default(new Set()) })
 
-/** Lists the rate limits at which requests since the table's last reset left a counted attempt. */
+/** Lists the rate limits that still count an attempt of the requests since the table's last reset. */
 async function listCounted({ table, tables }: Service): Promise<string[]> {
   const counted = table.tries.flatMap(({ request, body }) => {
     if (!body.includes('"LIMIT#')) return []
@@ -78,7 +76,7 @@ async function someSessions(service: Service) {
   return { headers, other }
 }
 
-/** Requests to each endpoint: a name, the status of the reply, and the function that prepares the request. */
+/** Requests to each endpoint: the endpoint's name, a title, the expected status, and a function that prepares the request. */
 const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => Promise<PreparedRequest>][] = [
   [
     'accounts/register-init',
@@ -434,7 +432,8 @@ describe('A throttled table', () => {
       const reply = await act()
       service.table.reset()
       isOver = requests <= served
-      // A request that was completed or refused must report that. Otherwise its challenge may stay used until it expires.
+      // The usual status is allowed only if the request was stored or refused. Any other reply must be the temporary
+      // error.
       if (isOver || reply.status === status) {
         expect(reply.status).toBe(status)
         expect(isOver || isWritten || status >= 400).toBe(true)
@@ -443,7 +442,10 @@ describe('A throttled table', () => {
   })
 })
 
-/** Requests that store a new passkey. A second call sends the same passkey again in a request begun anew. */
+/**
+ * Requests that store a new passkey. A prepared function can be called twice. The second call begins a new request
+ * with the same passkey.
+ */
 const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise<HttpReply>>][] = [
   [
     'a registration',

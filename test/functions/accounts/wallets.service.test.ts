@@ -34,7 +34,6 @@ type Session = Awaited<ReturnType<typeof createSession>>
 type WalletBegun = { readonly message: string; readonly expiresAt: string }
 
 const test = base
-  /** The service has one chain, without vaults. */
   .extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [], bridgedChainIds: [CHAIN] }))
   .extend('factory', { scope: 'file' }, async ({ sharedService }): Promise<Address> => {
     const { bytecode } = await compiledContract('SmartAccountFactory')
@@ -44,7 +43,6 @@ const test = base
   })
   .extend('session', ({ service }) => createSession(service))
 
-/** Deploys a contract with this bytecode of at most 255 bytes. */
 async function deployCode(service: Service, code: string): Promise<Address> {
   const length = (code.length / 2).toString(16).padStart(2, '0')
   const address = await transact(service, { data: `0x60${length}80600b6000396000f3${code}` })
@@ -52,7 +50,6 @@ async function deployCode(service: Service, code: string): Promise<Address> {
   return getAddress(address)
 }
 
-/** Sends a transaction and returns the address of the contract that it created. */
 async function transact(service: Service, transaction: object): Promise<Address | undefined> {
   const [chain] = service.backends.chains
   if (!chain) throw new Error('There is no chain.')
@@ -265,7 +262,8 @@ describe('A wallet is not linked', () => {
   })
 
   test('whose signatures any account can forge', async ({ service, session }) => {
-    // The System Program's address is a point of small order, for which this signature is valid for one message in four.
+    // The System Program's address is a point of small order on the curve. One signature of it is valid for a quarter
+    // of all messages.
     const address = '1'.repeat(32)
     for (let i = 0; i < 8; i += 1) {
       const { message } = await begin(service, session, { address, chain: 'solana' })
@@ -342,7 +340,7 @@ describe('A wallet is not linked', () => {
     const owner = someWallet()
     const address = await accountOf(service, factory, owner.address)
     const { message } = await begin(service, session, { address, chainId: CHAIN })
-    // The smart account is not deployed on this chain, and its signature lacks the data to deploy it.
+    // No smart account is deployed on this chain, and the signature lacks the data to deploy one (ERC-6492).
     const signature = await owner.signMessage({ message })
     expectError(await link(service, session, message, signature), 'invalid_signature')
   })
@@ -400,7 +398,7 @@ describe('A wallet is not linked', () => {
 describe('Wallets stay as they are', () => {
   type Key = ReturnType<typeof someKeyPair>
   type Recoverable = Session & { readonly recoveryKey: Key }
-  /** Ways in which a session ends. Each returns the key that opens the account afterwards. */
+  /** Each function ends the session in one way, and returns the key with which the user logs in afterwards. */
   const ENDS: [string, (service: Service, session: Recoverable) => Promise<Key>][] = [
     [
       'ends',
@@ -466,7 +464,7 @@ describe('A wallet is unlinked', () => {
     expect((await listed(service, session)).map(({ address }) => address)).not.toContain(wallet.address)
     service.table.reset()
     expectError(await service.call('DELETE', path, session), 'wallet_not_found')
-    // No update may be attempted, because a failed write costs as much as a successful one.
+    // The table must get no UpdateItem request, because a failed write costs as much as a successful one.
     const ofUsers = service.table.tries.filter(({ table }) => table.endsWith('users'))
     expect(ofUsers.map(({ action }) => action)).not.toContain('UpdateItem')
     expect(await linkPlain(service, session, wallet)).toMatchObject({ status: 201 })

@@ -13,11 +13,11 @@ import { openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories of two users in ERC-7540 vaults, made on a chain and in a model of the vaults. The model follows the
- * standards, the vaults' rules and the documented meanings of the fields. It shares no code with the service.
+ * This test makes random histories of two users in ERC-7540 vaults, both on a chain and in a model. The model follows
+ * the standard and the API's documentation. It shares no code with the service, so it cannot repeat the service's
+ * errors.
  */
 const USER_ADDRESSES = USERS.slice(0, 2).map(({ address }) => address)
-/** The vaults and the decimals of their shares. The asset has 6. */
 const VAULTS = [
   { make: 'aggregated', decimals: 18 },
   { make: 'counted', decimals: 6 },
@@ -28,7 +28,10 @@ const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 type Side = 'deposit' | 'redeem'
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
-/** A request to a vault. `pending` is in the requested unit (assets or shares), `claimable` in the other unit, which the claim pays. */
+/**
+ * A request to a vault. For a deposit, `pending` is in assets and `claimable` in shares. For a redemption, `pending`
+ * is in shares and `claimable` in assets.
+ */
 type Request = {
   readonly id: bigint
   pending: bigint
@@ -42,7 +45,10 @@ type Account = {
   readonly requests: Readonly<Record<Side, Request[]>>
   readonly deposits: RequestQueue
   readonly withdrawals: RequestQueue
-  /** Origin of the account's shares, in order: the index of a deposit, or null for shares from another account. */
+  /**
+   * Origins of the account's shares, oldest first. `deposit` is the index of a deposit, or null for shares from
+   * another account.
+   */
   readonly sources: { readonly deposit: number | null; readonly shares: bigint }[]
   deposited: bigint
   withdrawn: bigint
@@ -54,8 +60,8 @@ const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => to
 const up = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor
 
 /**
- * The requests of an account in order. A cancellation names its request only by id. Claims name no request, so they take the
- * oldest ones that were not cancelled.
+ * An account's requests, oldest first. A cancellation names its request by id. A claim names no request, so it
+ * consumes the oldest requests that are not cancelled.
  */
 class RequestQueue {
   readonly requests: { readonly id: bigint; readonly amount: bigint; cancelled: bigint }[] = []
@@ -73,7 +79,6 @@ class RequestQueue {
       rest -= taken
     }
   }
-  /** Returns the same requests after these amounts are cancelled too. */
   with(cancelled: readonly { readonly id: bigint; readonly amount: bigint }[]): RequestQueue {
     const line = new RequestQueue()
     for (const request of this.requests) line.requests.push({ ...request })
@@ -85,8 +90,8 @@ class RequestQueue {
     this.claims.push({ taken, given, among: this.requests.length })
   }
   /**
-   * Returns the expected state of each request, given the vault's total pending and claimable amounts, and what the claimable
-   * amount is worth.
+   * Returns the expected amounts of each request. `pending` and `claimable` are the vault's totals for the account.
+   * `worth` is the value of `claimable` in the unit that a claim pays.
    */
   told({ pending, claimable, worth }: { pending: bigint; claimable: bigint; worth: bigint }) {
     const standing = this.requests.map(({ amount, cancelled }) => amount - cancelled)
@@ -133,7 +138,7 @@ class RequestQueue {
   }
 }
 
-/** Divides `whole` in proportion to the weights. Running totals are rounded down, so that the parts add up. */
+/** The running total is rounded down, so that the results add up to `whole`. */
 function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let [upTo, given] = [0n, 0n]
@@ -145,7 +150,6 @@ function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   })
 }
 
-/** A model of an ERC-7540 vault, from its documentation. */
 class Model implements VaultModel {
   price = WAD
   lastId = 0n
@@ -184,7 +188,6 @@ class Model implements VaultModel {
   sharesFor(assets: bigint, price = this.price): bigint {
     return price === 0n ? 0n : (assets * this.scale) / price
   }
-  /** Returns the claimable amount in the requested unit. */
   claimable(side: Side, { claimable, price }: Request): bigint {
     return side === 'deposit' ? this.worth(claimable, price) : this.sharesFor(claimable, price)
   }
@@ -194,11 +197,17 @@ class Model implements VaultModel {
   waiting(user: Address, side: Side): bigint {
     return this.total(user, side, ({ pending }) => pending)
   }
-  /** Returns the cancelled amount that was not yet returned, or 0 if the vault does not report it. */
+  /**
+   * Returns the cancelled amount that the user has not yet collected. Vaults of the kind `syncDeposits` do not report
+   * this amount, so it is 0.
+   */
   cancelled(user: Address, side: Side): bigint {
     return this.make === 'syncDeposits' ? 0n : this.total(user, side, ({ cancelled }) => cancelled)
   }
-  /** Returns the expected state of each deposit or withdrawal, including cancelled amounts that were not yet returned. */
+  /**
+   * Returns the expected amounts of each request. A cancelled amount that the user has not yet collected counts as
+   * cancelled.
+   */
   told(user: Address, side: Side) {
     const { requests, deposits, withdrawals } = this.account(user)
     const { requested: claimable, settled: worth } = this.most(user, side)
@@ -207,7 +216,7 @@ class Model implements VaultModel {
       .with(untaken.map(({ id, cancelled }) => ({ id, amount: cancelled })))
       .told({ pending: this.waiting(user, side), claimable, worth })
   }
-  /** Returns the maximum amounts of both claim calls: in the requested unit, and in the unit that the claim pays. */
+  /** Returns the most that a user can claim: `requested` in the unit of the request, `settled` in the unit that a claim pays. */
   most(user: Address, side: Side): { requested: bigint; settled: bigint } {
     return {
       requested: this.total(user, side, (request) => this.claimable(side, request)),
@@ -217,8 +226,6 @@ class Model implements VaultModel {
   isCancelling(user: Address, side: Side): boolean {
     return this.account(user).requests[side].some(({ isCancelling }) => isCancelling)
   }
-
-  // ---------------------------------------------------------------------------------------------- the vault's actions
 
   depositNow(user: Address, assets: bigint): void {
     const shares = this.sharesFor(assets)
@@ -259,7 +266,10 @@ class Model implements VaultModel {
     request.pending -= side === 'deposit' ? assets : shares
     if (request.pending === 0n) request.isCancelling = false
   }
-  /** Claims an amount in the requested unit, or in the paid unit if `bySettled`. The oldest request comes first. */
+  /**
+   * Claims from the oldest requests first. `amount` is in the unit that a claim pays if `bySettled`, otherwise in the
+   * unit of the request.
+   */
   claim(side: Side, user: Address, amount: bigint, bySettled: boolean, receiver = user): void {
     const account = this.account(user)
     let [rest, other] = [amount, 0n]
@@ -267,7 +277,7 @@ class Model implements VaultModel {
       const { price } = request
       const part = min(rest, bySettled ? request.claimable : this.claimable(side, request))
       rest -= part
-      // The conversion rounds against the user, as the vault does.
+      // The conversion between assets and shares rounds against the user, as in the vault's contract.
       const isInShares = (side === 'deposit') === bySettled
       const [dividend, divisor] = isInShares ? [part * price, this.scale] : [part * this.scale, price]
       if (part > 0n) other += bySettled ? up(dividend, divisor) : dividend / divisor
@@ -307,7 +317,10 @@ class Model implements VaultModel {
     this.account(to).shares += shares
     this.handOver(from, to, shares)
   }
-  /** Transfers shares at their current worth. Shares worth less than one unit of the asset change no figures. */
+  /**
+   * Counts a transfer as a withdrawal of the sender and a deposit of the receiver, at the shares' current value. A
+   * value below one unit of the asset counts as nothing.
+   */
   private handOver(from: Address, to: Address, shares: bigint): void {
     if (from === to || shares === 0n) return
     const value = this.worth(shares)
@@ -319,8 +332,6 @@ class Model implements VaultModel {
     receiver.used = true
     receiver.sources.push({ deposit: null, shares })
   }
-
-  // ------------------------------------------------------------------------------------------ the expected responses
 
   isUsed(user: Address): boolean {
     return this.account(user).used
@@ -361,7 +372,7 @@ class Model implements VaultModel {
   history(user: Address) {
     const { sources, shares } = this.account(user)
     const told = this.told(user, 'deposit')
-    // Shares leave in the order in which they came.
+    // Shares are spent in the order in which the account received them.
     const came = sources.map(({ deposit, shares }) => (deposit === null ? shares : (told[deposit]?.given ?? 0n)))
     let spent = sum(came) - shares
     const kept = new Map<number, bigint>()
@@ -386,7 +397,8 @@ class Model implements VaultModel {
   withdrawals(user: Address) {
     return this.told(user, 'redeem')
       .map(({ id, amount, cancelled, pending, claimable, worth, taken, given }) => {
-        // A vault may report nothing of an amount that is neither paid nor cancelled. Whether it is settled is then unknown.
+        // Some vaults report neither a pending nor a claimable amount for an open request, so the API shows the
+        // request as pending.
         const isOpen = taken === 0n && cancelled === 0n && claimable === 0n
         const status = isOpen
           ? 'pending'
@@ -418,8 +430,8 @@ function statusOf(of: { isCancelled: boolean; pending: bigint; claimable: bigint
 }
 
 /**
- * Vault functions of each action for deposits and for withdrawals. The first claim function takes the requested unit, the second
- * the paid unit.
+ * Names of the vault's functions. The first function in `claims` takes an amount in the unit of the request, the
+ * second in the unit of the payment.
  */
 const CALLS = {
   deposit: {
@@ -438,7 +450,10 @@ const CALLS = {
   },
 } as const
 
-/** The action that must precede another, and that is done in its place if the other is impossible now. */
+/**
+ * Actions that another action requires. If an action is impossible now, the test does the required action in its
+ * place.
+ */
 const REQUIRED_BEFORE: { readonly [what in Action]?: Action } = {
   ...{ claim: 'fulfill', fulfill: 'request' },
   ...{ take: 'agree', agree: 'ask', ask: 'request' },
@@ -449,11 +464,17 @@ type Command = {
   readonly what: Action | 'record'
   readonly side: Side
   readonly user: number
-  /** True if the other user receives the result. `isOtherCall` selects the second claim function, `isNewest` the newest request. */
+  /**
+   * `isForOther` makes the other user the receiver. `isOtherCall` selects the second function in `claims`. `isNewest`
+   * selects the newest request.
+   */
   readonly isForOther: boolean
   readonly isOtherCall: boolean
   readonly isNewest: boolean
-  /** Thousandths of the available amount to use, or of a million if nothing is available. */
+  /**
+   * Amount of the action in thousandths of the available amount. If nothing is available, the amount is in
+   * thousandths of a million.
+   */
   readonly part: number
 }
 
@@ -497,7 +518,8 @@ test.for(VAULTS)(
           for (const [index, step] of commands.entries()) {
             if (step.what === 'record') await recordAfterSilence(service, chain, silence)
             else await doOrPrepare(model, step, step.what)
-            // Only the user who acted last is checked, because this history changed most. The end checks both users.
+            // Most checks are limited to the user who acted last, to save time. The check at the end covers both
+            // users.
             if (index % 8 === 7) await check([USER_ADDRESSES[step.user] as Address])
           }
           await check()
@@ -509,13 +531,13 @@ test.for(VAULTS)(
           await check()
         },
       ),
-      // Vitest also shrinks a failing case within this limit. Its seed and path allow continuing later.
+      // Vitest's time limit includes the shrinking of a failing case. The printed seed and path allow a developer to
+      // continue later.
       { numRuns: runs(1), skipAllAfterTimeLimit: 100_000 },
     )
   },
 )
 
-/** Mints tokens to each account, approves the vault, and sets the operator who acts for the users. */
 async function fund(vault: TestAsyncVault): Promise<void> {
   const plenty = 10n ** 15n
   for (const account of [...USER_ADDRESSES, ROLES.safe]) await vault.mint(account, plenty)
@@ -526,13 +548,12 @@ async function fund(vault: TestAsyncVault): Promise<void> {
   }
 }
 
-/** Does the step's action, or the one that must precede it if it is impossible now. */
 async function doOrPrepare(model: Model, step: Command, what: Action): Promise<void> {
   const before = REQUIRED_BEFORE[what]
   if (!(await perform(model, step, what)) && before) await doOrPrepare(model, step, before)
 }
 
-/** Does the action on the chain and in the model. Returns false if the vault does not allow it now. */
+/** Returns false and does nothing if the vault does not allow the action now. */
 async function perform(model: Model, step: Command, what: Action): Promise<boolean> {
   const { side, isForOther, isOtherCall, isNewest, part } = step
   const { vault } = model
@@ -568,7 +589,7 @@ async function perform(model: Model, step: Command, what: Action): Promise<boole
     case 'fulfill': {
       const request = requestThat(({ pending }) => pending > 0n)
       const amount = portion(request?.pending ?? 0n)
-      // The request settles at its own price, which the vault need not publish.
+      // The manager settles each request at a price of its own, which differs from the vault's published price.
       const atPrice = side === 'deposit' ? model.sharesFor(amount) : model.worth(amount)
       const settled = (atPrice * BigInt(900 + part)) / 1234n
       if (!request || settled === 0n) return false
@@ -626,8 +647,8 @@ async function perform(model: Model, step: Command, what: Action): Promise<boole
 }
 
 /**
- * Does in one transaction all that an operator can do for a user: each claim call, claims of cancelled amounts, a transfer and a
- * request. The last two have as many shares as the last claim, so equal amounts cannot identify events.
+ * Does all that an operator can do for a user in one transaction. The transfer and the redemption request have as
+ * many shares as the last claim. The service therefore cannot identify events by their amounts.
  */
 async function doTogether(model: Model, user: Address, other: Address): Promise<void> {
   const { vault } = model

@@ -23,7 +23,6 @@ const DESCRIPTIONS = {
   cancelled: 'The deposit request was cancelled.',
 }
 
-/** Returns a user's deposits, newest first, by the client that has only this vault. */
 async function historyOf(service: Service, vault: TestVault, { address }: Pick<LocalAccount, 'address'>, query = '') {
   const reply = await viewsFor(service, vault.key).deposits(address, query)
   expect(reply.status).toBe(200)
@@ -31,7 +30,7 @@ async function historyOf(service: Service, vault: TestVault, { address }: Pick<L
   return reply.body
 }
 
-/** Returns the history. Asserts that it is the same before and after the job records it. */
+/** Returns a user's deposits. Asserts that they are the same before and after the job records the vault's events. */
 async function recordedHistoryOf(service: Service, vault: TestVault, user: Pick<LocalAccount, 'address'>) {
   const live = await historyOf(service, vault, user)
   await recordAll(vault.chain)
@@ -40,7 +39,10 @@ async function recordedHistoryOf(service: Service, vault: TestVault, user: Pick<
   return recorded
 }
 
-/** Histories as read from the chain, to compare with those read from the job's records. */
+/**
+ * Responses that were read directly from the chain. A test at the end compares them with responses from the job's
+ * records.
+ */
 const shownLive = new Map<TestVault, unknown>()
 
 async function liveHistoryOf(service: Service, vault: TestVault, user: Pick<LocalAccount, 'address'>) {
@@ -49,7 +51,7 @@ async function liveHistoryOf(service: Service, vault: TestVault, user: Pick<Loca
   return shown
 }
 
-/** Returns the expected deposit for the only event of its kind in a transaction, with every documented field. */
+/** Builds the expected deposit, with every documented field, from a transaction that has exactly one event of this type. */
 async function entryOf(
   vault: TestVault,
   user: Pick<LocalAccount, 'address'>,
@@ -122,7 +124,6 @@ const test = base
     await vault.settle(vault.units('123.456789'))
     return vault
   })
-  /** A client with a Lagoon vault on each chain and a synchronous vault, and deposits of Alice in them, oldest first. */
   .extend('busy', { scope: 'file' }, async ({ sharedService: service }) => {
     const vaults = [
       await openLagoonVault(service, { generation: '0.5' }),
@@ -139,7 +140,8 @@ const test = base
       await third.request(ALICE.address, 3_000_000n + round)
       if (round === 1n) await first.settle()
       if (round === 0n) await third.act(ALICE.address, 'cancelRequestDeposit')
-      // Earlier deposits come from the job's records, later ones from the chain.
+      // The job records the earlier deposits, so the service must combine them with later deposits that it reads from
+      // the chain.
       if (round === 2n) await recordAll(first.chain)
     }
     return { key, vaults, views: viewsFor(service, key) }
@@ -203,7 +205,7 @@ describe('A deposit in the history', () => {
     const first = (await vault.request(ALICE.address, 5_000_001n)).at(-1) as Hash
     const second = (await vault.request(ALICE.address, 6_000_002n)).at(-1) as Hash
     await vault.settle(999_999n)
-    // This claim covers the whole first deposit and a part of the second.
+    // The claim covers the whole first deposit and a part of the second deposit.
     await vault.act(ALICE.address, 'deposit', 7_000_000n, ALICE.address, ALICE.address)
     const [claimable, inWallet] = [await vault.read('maxMint', ALICE.address), await sharesOf(vault, ALICE)]
 
@@ -231,7 +233,7 @@ describe('A deposit in the history', () => {
     const own = (await vault.request(ALICE.address, 5_000_000n)).at(-1) as Hash
     await vault.settle()
     const shares = await vault.read('maxMint', ALICE.address)
-    // Carol's request for Alice also claims Alice's settled deposit.
+    // Carol requests a deposit for Alice. The vault then also claims Alice's settled deposit.
     const gift = (await vault.request(CAROL.address, 1n, ALICE.address)).at(-1) as Hash
     only(await liveHistoryOf(service, vault, ALICE), ALICE, [
       await entryOf(vault, ALICE, gift, { assets: 1n, epochId: 5, status: 'pending', pendingDeposit: 1n }),
@@ -390,7 +392,8 @@ describe('The history', () => {
             for (let i = 0; i < inserts; i += 1) await sync.act(ALICE.address, 'deposit', 1_000n, ALICE.address)
           }
           expect(new Set(seen).size).toBe(seen.length)
-          // New deposits may appear between known ones, because the chains' clocks differ. The known ones keep their order.
+          // A new deposit may appear between known deposits, because the chains' clocks differ. The known deposits
+          // must keep their order.
           const known = seen.filter((id) => start.includes(id))
           expect(known).toEqual(start.slice(0, known.length))
         },

@@ -16,8 +16,9 @@ import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../su
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories of several users in several vaults, made on a chain and in a model of the vaults. The model follows the
- * vaults' rules and the documented meanings of the fields. It shares no code with the service.
+ * This test makes random histories of three users in several vaults, both on a chain and in a model. The model
+ * follows the vaults' rules and the API's documentation. It shares no code with the service, so it cannot repeat the
+ * service's errors.
  */
 const USER_ADDRESSES = USERS.slice(0, 3).map(({ address }) => address)
 const ACCOUNTS_CHECKED = [...USER_ADDRESSES, ROLES.feeReceiver]
@@ -30,13 +31,15 @@ const RATES: Record<Kind, LagoonRates> = {
   '0.6': { managementRate: 100, performanceRate: 1_500, entryRate: 137, exitRate: 149, haircutRate: 777 },
   sync: NO_FEES,
 }
-/** Account that receives the manager's part of all fees. Its position is checked as a user's. */
+/** Account that receives the manager's part of all fees. The test checks its position like that of a user. */
 const FEE_RECEIVER = ROLES.feeReceiver
 
 type Kind = (typeof KINDS)[number]
 type Status = 'pending' | 'claimable' | 'completed' | 'cancelled'
 type Deposit = { epoch: bigint; assets: bigint; claimed: bigint; minted: bigint; cancelled: boolean }
-/** A redemption request or an instant withdrawal. `left` counts the shares that are neither paid nor cancelled. */
+/**
+ * A redemption request or an instant withdrawal. `left` is the number of shares that are neither paid nor cancelled.
+ */
 type Withdrawal = {
   epoch: bigint
   shares: bigint
@@ -65,7 +68,6 @@ type Rate = { assets: bigint; supply: bigint }
 const feeOn = (shares: bigint, rate: number) => (shares * BigInt(rate) + 9_999n) / 10_000n
 const min = (left: bigint, right: bigint) => (left < right ? left : right)
 
-/** A model of a vault, from its documentation. */
 class Model implements VaultModel {
   assets = 0n
   supply = 0n
@@ -122,12 +124,18 @@ class Model implements VaultModel {
     const claimable = this.claimable(user)
     return claimable === 0n ? 0n : this.claimed(claimable, this.depositRates.get(this.account(user).epoch))
   }
-  /** Returns the shares that a claim of these assets gives at a settlement's rate, after the entry fee. */
+  /**
+   * Returns the shares that a claim of these assets pays after the entry fee. `rate` is the settlement's rate, by
+   * default the current rate.
+   */
   claimed(assets: bigint, rate?: Rate): bigint {
     const shares = this.sharesFor(assets, rate)
     return shares - feeOn(shares, this.rates.entryRate)
   }
-  /** Returns the assets that these shares give at a settlement's rate, after the exit fee. */
+  /**
+   * Returns the assets that a claim of these shares pays after the exit fee. `rate` is the settlement's rate, by
+   * default the current rate.
+   */
   paid(shares: bigint, rate?: Rate): bigint {
     return this.worth(shares - feeOn(shares, this.rates.exitRate), rate)
   }
@@ -148,7 +156,8 @@ class Model implements VaultModel {
     if (this.claimable(user) > 0n) this.claim(user, this.claimable(user))
     const account = this.account(user)
     if (account.epoch !== this.depositEpoch) Object.assign(account, { epoch: this.depositEpoch, requested: 0n })
-    // A request of zero, which anyone may make for another account, claims the settled amount and is no deposit.
+    // Anyone may request a deposit of 0 for another account. The vault then claims the account's settled amount, and
+    // no deposit begins.
     if (assets === 0n) return
     account.requested += assets
     account.deposited += assets
@@ -169,7 +178,9 @@ class Model implements VaultModel {
     if (this.pendingAssets > 0n) this.depositEpoch += 2n
     if (this.pendingShares > 0n) this.redeemEpoch += 2n
   }
-  /** Settles at a valuation. `fees` are the shares minted for the time and the gain since the last valuation. */
+  /**
+   * Settles requests at a valuation. `fees` are the shares that the vault mints for management and performance fees.
+   */
   settle(valuation: bigint, fees: bigint): void {
     this.gains += valuation - this.assets
     this.assets = valuation
@@ -201,7 +212,7 @@ class Model implements VaultModel {
     account.requested -= assets
     account.shares += shares
     this.events += 1
-    // The claim is divided among deposits, the oldest first.
+    // The claim consumes the oldest deposits first.
     let [rest, upTo, given] = [assets, 0n, 0n]
     for (const source of account.sources) {
       const { deposit } = source
@@ -229,13 +240,15 @@ class Model implements VaultModel {
     this.supply += minted
     this.events += 1
   }
-  /** Mints the shares of a fee to an account. */
   receive(user: Address, shares: bigint): void {
     const account = this.account(user)
     account.shares += shares
     this.got(user, shares, this.worth(shares))
   }
-  /** Adds shares to the account's balance. If they are worth less than one unit of the asset, no other figure changes. */
+  /**
+   * Counts received shares as a deposit at their current value. A value below one unit of the asset counts as
+   * nothing.
+   */
   private got(user: Address, shares: bigint, value: bigint): void {
     if (value === 0n) return
     const account = this.account(user)
@@ -257,7 +270,7 @@ class Model implements VaultModel {
     const account = this.account(user)
     if (account.redeemEpoch !== this.redeemEpoch)
       Object.assign(account, { redeemEpoch: this.redeemEpoch, redeeming: 0n })
-    // A request of zero, which anyone may make for another account, is no withdrawal.
+    // Anyone may request a redemption of 0 shares for another account. No withdrawal begins.
     if (shares === 0n) return
     account.redeeming += shares
     account.shares -= shares
@@ -282,7 +295,7 @@ class Model implements VaultModel {
     account.withdrawn += assets
     account.redeeming -= shares
     this.events += 1
-    // The claim is divided among withdrawals, the oldest first.
+    // The claim consumes the oldest withdrawals first.
     let [rest, upTo, given] = [shares, 0n, 0n]
     for (const withdrawal of account.withdrawals) {
       const taken = min(rest, withdrawal.left)
@@ -295,7 +308,10 @@ class Model implements VaultModel {
       withdrawal.paidAssets += part
     }
   }
-  /** Withdraws instantly. The vault keeps the haircut, in basis points, and counts it as assets in the next valuation. */
+  /**
+   * Withdraws instantly. `haircut` is in basis points. The vault keeps that part and counts it as assets in the next
+   * valuation.
+   */
   withdrawNow(user: Address, shares: bigint, haircut = 0): void {
     const net = shares - feeOn(shares, this.rates.exitRate)
     const assets = this.worth(net - feeOn(net, haircut))
@@ -308,8 +324,6 @@ class Model implements VaultModel {
     this.supply -= net
     this.events += 1
   }
-
-  // ------------------------------------------------------------------------------------------ the expected responses
 
   value(user: Address): bigint {
     const shares = this.account(user).shares + this.claimableShares(user) + this.pendingRedeem(user)
@@ -343,7 +357,7 @@ class Model implements VaultModel {
     return epoch > this.settledDeposits && epoch === this.account(user).epoch ? 'pending' : 'claimable'
   }
 
-  /** Returns the expected withdrawals, newest first. The remaining shares of a request are all pending or all claimable. */
+  /** The unpaid shares of an account are either all pending or all claimable. */
   withdrawals(user: Address) {
     const isPending = this.pendingRedeem(user) > 0n
     const [claimable, whole] = [this.claimableRedeem(user), this.claimableRedeemAssets(user)]
@@ -433,7 +447,10 @@ type Command = {
   readonly vault: number
   readonly user: number
   readonly other: number
-  /** Thousandths of the available amount to use, or of a million if nothing is available. */
+  /**
+   * Amount of the action in thousandths of the available amount. If nothing is available, the amount is in
+   * thousandths of a million.
+   */
   readonly part: number
 }
 
@@ -479,14 +496,15 @@ test('After random histories, positions, deposits and withdrawals equal the mode
       const check = (accounts: readonly Address[] = ACCOUNTS_CHECKED) => expectAsModelled(views, models, accounts)
       const checkSums = () => {
         for (const model of models) {
-          // Only v0.4 vaults are checked. In others, fees and haircuts give parts of the gains to accounts that are no users.
+          // Only v0.4 vaults are checked. In other vaults, fees and haircuts give a part of the gains to accounts
+          // that are no users.
           if (model.kind !== '0.4') continue
           const earned = USER_ADDRESSES.reduce((sum, user) => {
             const { deposited, withdrawn } = model.account(user)
             return sum + model.value(user) + withdrawn - deposited
           }, 0n)
-          // Rounding leaves less than a unit in the vault for each division: one per dividing event and one per user's value. The
-          // virtual share belongs to no user and keeps its part of the gains.
+          // Each division leaves less than one unit of the asset in the vault. One division happens per event and two
+          // per user. The virtual share belongs to no user and keeps its part of the gains.
           const lost = model.gains - earned
           const rounding = BigInt(model.events + 2 * USER_ADDRESSES.length)
           const unowned = model.worth(model.virtual) + 1n
@@ -499,7 +517,7 @@ test('After random histories, positions, deposits and withdrawals equal the mode
         if (step.what === 'record') await record()
         else if (step.what === 'arrive') await depositByFill(transfers, models[step.vault] as Model, step)
         else await perform(chain, models[step.vault] as Model, step)
-        // Only the user who acted last is checked, because this history changed most. The end checks all users.
+        // Most checks are limited to the user who acted last, to save time. The check at the end covers all users.
         if (index % 3 === 2) await check([USER_ADDRESSES[step.user] as Address])
       }
       for (const model of models.filter(({ kind }) => kind !== 'sync')) await close(chain, model)
@@ -516,7 +534,10 @@ test('After random histories, positions, deposits and withdrawals equal the mode
 type Chain = { readonly rpcUrl: string }
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Lists the fee shares that transactions minted, in order. Each has its recipient, and says whether a valuation caused it. */
+/**
+ * Returns the fee shares that each transaction minted. `ofValuation` are those for the valuation, `received` those
+ * for the fee receiver.
+ */
 async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   const receipts = await callRpc(
     chain,
@@ -539,7 +560,6 @@ async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   })
 }
 
-/** Sends one transaction to a vault, repeats it in the model, and adds its fees to the model's fee receiver. */
 async function sendAndRepeat(
   chain: Chain,
   model: Model,
@@ -553,7 +573,6 @@ async function sendAndRepeat(
   for (const { value } of fees?.received ?? []) model.receive(FEE_RECEIVER, value)
 }
 
-/** Builds one transaction of several vault calls by the operator of all users. */
 function buildMulticall(
   vault: Address,
   calls: readonly (readonly [FunctionName, readonly unknown[]])[],
@@ -566,7 +585,6 @@ function buildMulticall(
   return transaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])
 }
 
-/** Closes a vault. Then each user claims and redeems the same amount twice in one transaction. */
 async function close(chain: Chain, model: Model): Promise<void> {
   const { vault, assets } = model
   await transact(chain, [
@@ -582,7 +600,8 @@ async function close(chain: Chain, model: Model): Promise<void> {
     const claimed = model.claimableRedeem(user)
     const shares = model.account(user).shares / 3n
     const redeem = (amount: bigint): [FunctionName, readonly unknown[]] => ['redeem', [amount, user, user]]
-    // One part of the claim has as many shares as the redemption after it, so equal amounts cannot identify events.
+    // The first claim has as many shares as the redemptions after it, so the service cannot identify events by their
+    // amounts.
     const part = min(claimed, shares)
     const claims = [part, claimed - part].filter((amount) => amount > 0n)
     const directs = shares > 0n && model.pendingRedeem(user) === 0n ? [shares, shares] : []
@@ -594,7 +613,6 @@ async function close(chain: Chain, model: Model): Promise<void> {
   }
 }
 
-/** Mints tokens to every user and approves every vault. */
 async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   const plenty = 10n ** 15n
   await transact(
@@ -609,7 +627,6 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   )
 }
 
-/** Deposits for a user from another chain by a fill of the bridge, if the vault allows it now. */
 async function depositByFill(transfers: Transfers, model: Model, { user: index, part }: Command): Promise<void> {
   const user = USER_ADDRESSES[index] as Address
   const { address, token } = model.vault
@@ -623,7 +640,7 @@ async function depositByFill(transfers: Transfers, model: Model, { user: index, 
     ...{ inputToken: pad(token), outputToken: pad(token), inputAmount: outputAmount, outputAmount },
     ...{ fillDeadline: (await transfers.clockOf(BASE)) + 3_600, exclusivityDeadline: 0 },
     message: depositMessage({ token, vault: address, user, entry }),
-    // The fill does not depend on these fields of the deposit.
+    // The fill's result does not depend on these values of the bridge deposit.
     ...{ quoteTimestamp: 0, blockNumber: 0n, logIndex: 0 },
   }
   await transfers.sendTogether(BASE, transfers.fillCalls({ deposit }))
@@ -632,7 +649,6 @@ async function depositByFill(transfers: Transfers, model: Model, { user: index, 
 }
 let arrivals = 10n ** 9n
 
-/** Does the step on the chain and in the model, if the vault allows it now. */
 async function perform(chain: Chain, model: Model, { what, user: index, other, part }: Command): Promise<void> {
   const { vault, kind } = model
   const user = USER_ADDRESSES[index] as Address
@@ -668,7 +684,8 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       model.settle(valuation, fees),
     )
   if ((what === 'sync' && kind !== '0.4') || (what === 'leave' && kind === '0.6')) {
-    // The valuation is made valid for a day, so that the vault takes instant deposits or withdrawals.
+    // The valuation stays valid for a day, because the vault accepts instant deposits and withdrawals only with a
+    // valid valuation.
     await transact(chain, [
       transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
       transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
@@ -689,8 +706,8 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
     ])
   } else if (what === 'nothing') {
-    // A third party's request of zero for a user claims the settled amount. It is refused while the user has a pending request of
-    // an earlier epoch.
+    // Anyone may request a deposit of 0 for a user, and the vault then claims the settled amount. The vault refuses
+    // such a request while the user has a pending request of an earlier epoch.
     const blocked = model.pending(receiver) > 0n && model.account(receiver).epoch !== model.depositEpoch
     if (!blocked) {
       await send(user, 'requestDeposit', 0n, receiver, user)
@@ -736,7 +753,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     await send(ROLES.valuationManager, 'updateNewTotalAssets', model.assets)
     model.propose()
   } else if (what === 'settle' || what === 'gain') {
-    // The valuation changes by a gain of up to five percent, or a loss of up to half of that.
+    // A step of the kind "gain" changes the valuation by -2.5 % to +5 %.
     const change = what === 'gain' ? (model.assets * BigInt(part - 333)) / 13_340n : 0n
     const valuation = model.assets + change
     await transact(chain, [

@@ -15,7 +15,6 @@ const [ALICE, BOB, CAROL] = USERS
 const NOBODY = '0x00000000000000000000000000000000000000A1'
 type User = Pick<LocalAccount, 'address'>
 
-/** Returns a user's position by the client that has only this vault. */
 async function positionOf(service: Service, vault: TestVault, { address }: User) {
   const { status, body } = await viewsFor(service, vault.key).positions(address)
   expect(status).toBe(200)
@@ -54,7 +53,6 @@ const test = base
     await vault.settle(vault.units('123.456789'))
     return vault
   })
-  /** Opens a vault in which Alice holds shares of a settled deposit. */
   .extend('invested', ({ seasoned }) => async (assets: bigint, generation?: '0.1' | '0.4' | '0.5' | '0.6') => {
     const vault = await seasoned(generation)
     await vault.request(ALICE.address, assets)
@@ -69,7 +67,6 @@ const test = base
     await vault.act(ALICE.address, 'deposit', assets, ALICE.address)
     return vault
   })
-  /** A client with a vault on each chain; Alice has a pending deposit in both. */
   .extend('both', { scope: 'file' }, async ({ sharedService: service }) => {
     const vaults = [
       await openLagoonVault(service, { generation: '0.5' }),
@@ -150,7 +147,7 @@ describe('A position', () => {
     })
 
     await recordAll(vault.chain)
-    // Yields are left out, because the blocks mined in between advance the time by an hour.
+    // Yields are not compared, because the blocks that `recordAll` mines advance the chain's time by an hour.
     const rest = ({
       apy: _,
       annualYield: _yield,
@@ -162,7 +159,7 @@ describe('A position', () => {
     expect(recorded.map(rest)).toEqual([position].map(rest))
     const { sharePriceHistory, ...detail } = (await views.position(ALICE.address, vault.address)).body
     expect(rest(detail)).toEqual({ ...rest(liveDetail.body), sharePriceHistory: undefined })
-    // The history begins with the first price and ends with the current one.
+    // The price history begins with the first recorded price and ends with the current price.
     expect(sharePriceHistory.length).toBeGreaterThan(1)
     expect(sharePriceHistory[0].sharePrice).toBe('1000000')
     expect(sharePriceHistory.at(-1).sharePrice).toBe(sharePrice)
@@ -220,7 +217,7 @@ describe('A position', () => {
         value: (await worth(vault, shares - redeemed)) + assets,
         shares: shares - redeemed,
       })
-      // An amount that is already settled gets no share of this gain.
+      // An amount that is settled but not yet claimed has no part in this gain.
       await vault.settle(11_000_000n)
       await check({
         deposited,
@@ -274,12 +271,12 @@ describe('A position', () => {
       await vault.request(ALICE.address, 4_000_000n)
       await vault.settle(2_000_000n)
       await claim(vault, ALICE, 1_500_000n)
-      // The next settlement does not change the rate of a request that is already settled.
+      // The next settlement must not change the rate of the request that is settled already.
       await vault.settle(3_000_000n)
       const views = viewsFor(service, vault.key)
       const before = (await views.position(ALICE.address, vault.address)).body
       await vault.act(ROLES.admin, 'pause')
-      // The price chart is compared without times, because it ends with the price at the current block.
+      // The times of the price history are not compared, because the last entry has the time of the current block.
       const { sharePriceHistory, ...position } = before
       const prices = sharePriceHistory.map(({ sharePrice }: { sharePrice: string }) => ({ sharePrice }))
       const paused = (await views.position(ALICE.address, vault.address)).body
@@ -355,7 +352,7 @@ describe('A position', () => {
         lastDepositDate: await timeOf(vault, hash),
       })
       if (kind === 'a Lagoon vault') {
-        // Carol, who received the shares, gets all later gains.
+        // Carol received the shares, so all later gains belong to her.
         await vault.settle(100_000_000n)
         expect((await figuresOf(service, vault, CAROL)).earned).toBe((await worth(vault, sent)) - value)
       }
@@ -371,7 +368,8 @@ describe('A position', () => {
     await vault.mint(ALICE.address, 100_000_003n)
     await vault.approve(ALICE.address, 100_000_003n)
     await vault.act(ALICE.address, 'deposit', 100_000_000n, ALICE.address)
-    // Three units of the asset buy only two shares, so this deposit pays half as much again as the price.
+    // Three units of the asset buy only two shares, because shares are rounded down. The price of this deposit is 50
+    // % too high.
     await vault.act(ALICE.address, 'deposit', 3n, ALICE.address)
     const sent = 300_000_000n
     const value = await worth(vault, sent)
@@ -542,7 +540,7 @@ describe('A vault that cannot be read', () => {
       const errors = { 8453: expect.any(String) }
       const { body } = await views.positions(ALICE.address)
       expect(body).toMatchObject({ positions: [{ vaultAddress: good.address }], totalRecords: 1, errors })
-      // Bob never used this vault, so its error is not reported to him.
+      // The response for Bob has no error, because he never used the unreadable vault.
       expect((await views.positions(BOB.address)).body).not.toHaveProperty('errors')
       const deposits = await views.deposits(ALICE.address)
       expect(deposits.body).toMatchObject({ deposits: [{ vaultAddress: good.address }], totalRecords: 1, errors })
@@ -552,7 +550,7 @@ describe('A vault that cannot be read', () => {
 })
 
 describe('A vault that reports impossible amounts', () => {
-  /** Bytecode that returns 2^256 - 1 for every call. */
+  /** Bytecode of a contract that returns 2^256 - 1 for every call. */
   const ALL_ONES: Hex = `0x7f${'ff'.repeat(32)}60005260206000f3`
 
   test('removes no other from the response, and is reported as unreadable', async ({ service, invested, sync }) => {
@@ -578,7 +576,7 @@ describe('A vault that reports impossible amounts', () => {
 })
 
 describe('A user for whom a third party made thousands of ledger entries in one vault', () => {
-  /** Adds more ledger entries than one response reads of a vault. */
+  /** Adds 25,001 ledger entries of a user, which is more than the service reads of a vault for one response. */
   const flood = ({ tables }: Service, { chain, address }: TestVault, user: User) => {
     const prefix = `EVENT#${chain.chainId}#${address}#`
     const pk = `ACCOUNT#${user.address}`
@@ -597,7 +595,7 @@ describe('A user for whom a third party made thousands of ledger entries in one 
     const ask = async () => (await viewsFor(service, key).deposits(ALICE.address)).body
     const before = await ask()
     expect(before.totalRecords).toBe(2)
-    // Each page has one ledger entry.
+    // The table returns one ledger entry per page.
     service.table.reset()
     service.table.maxPage = 1
     expect(await ask()).toEqual(before)
@@ -640,10 +638,11 @@ describe('Over ten vaults on two chains', () => {
       for (const wire of [...Object.values(service.rpc), service.table]) wire.reset()
       const { status } = await read()
       expect(status).toBe(200)
-      // One request reads balances. Events have their own request, so that a refused block range does not cost the balances.
+      // Each chain gets one request for balances and one for events. A node that refuses the block range of events
+      // must not prevent reading balances.
       expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([2, 2])
       for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
-      // Table requests for quota leases of the key are left out, because they occur at any time.
+      // Table requests for the API key's quota lease are excluded, because they can occur at any time.
       const requests = service.table.tries.filter(({ body }) => !body.includes('rate#'))
       const queries = requests.filter(({ action }) => action === 'Query')
       expect(queries.map(({ body }) => body)).toEqual([expect.stringContaining(`ACCOUNT#${user}`)])

@@ -18,7 +18,6 @@ const DESCRIPTIONS = {
   cancelled: 'The redemption request was cancelled.',
 }
 
-/** Returns a user's withdrawals, newest first, by the client that has only this vault. */
 async function historyOf(service: Service, vault: TestVault, account: Address, query = '') {
   const reply = await viewsFor(service, vault.key).withdrawals(account, query)
   expect(reply.status).toBe(200)
@@ -26,10 +25,12 @@ async function historyOf(service: Service, vault: TestVault, account: Address, q
   return reply.body
 }
 
-/** Histories as read from the chain, to compare with those read from the job's records. */
+/**
+ * Responses that were read directly from the chain. A test at the end compares them with responses from the job's
+ * records.
+ */
 const shownLive: { readonly vault: TestVault; readonly account: Address; readonly shown: unknown }[] = []
 
-/** Returns a user's withdrawals. Asserts that all of them fit on one page. */
 async function liveHistoryOf(service: Service, vault: TestVault, account: Address): Promise<unknown[]> {
   const { withdrawals, ...page } = await historyOf(service, vault, account)
   expect(page).toEqual({ userAddress: account, totalRecords: withdrawals.length, hasMore: false, nextCursor: null })
@@ -48,7 +49,7 @@ type Expected = Parts & {
   readonly event?: 'RedeemRequest' | 'Withdraw' | 'WithdrawSync'
 }
 
-/** Returns the expected withdrawal for the only event of its kind in a transaction, with every documented field. */
+/** Builds the expected withdrawal, with every documented field, from a transaction that has exactly one event of this type. */
 async function entryOf(
   vault: TestVault,
   account: Address,
@@ -90,22 +91,20 @@ async function entryOf(
   }
 }
 
-const test = base
-  /** Opens a vault in which Alice and Carol hold shares that have gained value. */
-  .extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
-    const vault = await openLagoonVault(service, { generation })
-    for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
-    await vault.settle()
-    for (const account of [ALICE, CAROL]) {
-      await vault.act(account, 'deposit', vault.units('1000.000007'), account, account)
-    }
-    await vault.settle(vault.units('123.456789'))
-    const redeem = async (shares: bigint, controller = ALICE, owner = controller) =>
-      (await vault.act(owner, 'requestRedeem', shares, controller, owner))[0] as Hash
-    const claim = async (shares: bigint, receiver = ALICE, controller = ALICE) =>
-      (await vault.act(controller, 'redeem', shares, receiver, controller))[0] as Hash
-    return { vault, redeem, claim, claimable: (account = ALICE) => vault.read('maxWithdraw', account) }
-  })
+const test = base.extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
+  const vault = await openLagoonVault(service, { generation })
+  for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
+  await vault.settle()
+  for (const account of [ALICE, CAROL]) {
+    await vault.act(account, 'deposit', vault.units('1000.000007'), account, account)
+  }
+  await vault.settle(vault.units('123.456789'))
+  const redeem = async (shares: bigint, controller = ALICE, owner = controller) =>
+    (await vault.act(owner, 'requestRedeem', shares, controller, owner))[0] as Hash
+  const claim = async (shares: bigint, receiver = ALICE, controller = ALICE) =>
+    (await vault.act(controller, 'redeem', shares, receiver, controller))[0] as Hash
+  return { vault, redeem, claim, claimable: (account = ALICE) => vault.read('maxWithdraw', account) }
+})
 
 describe('A withdrawal in the history', () => {
   test.for(['0.4', '0.6'] as const)(
@@ -153,7 +152,7 @@ describe('A withdrawal in the history', () => {
       await entryOf(vault, BOB, hash, { ...entry, status: 'cancelled', assets: 0n, cancelledShares: 5n * SHARE }),
     ])
     expect(await liveHistoryOf(service, vault, CAROL)).toEqual([])
-    // Bob's position shows neither deposits nor withdrawals, because his shares were a gift.
+    // Bob's position shows neither deposits nor withdrawals, because he received his shares as a gift.
     const [position] = (await viewsFor(service, vault.key).positions(BOB)).body.positions
     expect(position).toMatchObject({ currentShares: `${5n * SHARE}`, totalWithdrawnAssets: '0', earnedAssets: '0' })
   })
@@ -240,7 +239,8 @@ describe('The history of withdrawals', () => {
     for (let round = 1n; round <= 3n; round += 1n) {
       hashes.push(await redeem(round * SHARE))
       hashes.push(...(await sync.act(ALICE, 'redeem', round * 1_000_000n, ALICE, ALICE)))
-      // Earlier withdrawals come from the job's records, later ones from the chain.
+      // The job records the earlier withdrawals, so the service must combine them with later withdrawals that it
+      // reads from the chain.
       if (round === 2n) await recordAll(vault.chain)
     }
     const key = await service.createClient([vault, sync].map(({ address }) => ({ chainId: 8453, address })))

@@ -25,11 +25,9 @@ type NodeUrl = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
 
-/** Builds a lie that changes the events that a node returns. */
 const rewriteEvents = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
   rewriteResults(wire, (result, { method }) => (method === 'eth_getLogs' ? change(result as Log[]) : result))
 
-/** Builds a lie that changes the headers that a node returns for blocks requested by tag. */
 const rewriteHeadersByTag = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
   rewriteResults(wire, (result, { method, params }: Call) =>
     method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
@@ -40,10 +38,9 @@ const rewriteHeadersByTag = (change: (header: { number: Hex; timestamp: Hex; has
 const SETTLED = toEventSelector('SettleDeposit(uint40,uint40,uint256,uint256,uint256,uint256)')
 const DEPOSITED = toEventSelector('Deposit(address,address,uint256,uint256)')
 const later = (time: Hex, seconds: number) => numberToHex(Number(time) + seconds)
-/** Changes the first amount in an event. */
 const changeFirstAmount = (log: Log) => ({ ...log, data: `${log.data.slice(0, 58)}0badf00d${log.data.slice(66)}` })
 
-/** Lies of a node that would change the records. */
+/** False responses of a node that would change the job's records if the job trusted them. */
 const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: StorageOverrides) => void])[] = [
   [
     'an event that did not happen',
@@ -118,7 +115,10 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** Returns the job refresh-chain for Base at these nodes. It returns its report, or undefined if it fails. */
+  /**
+   * Builds the job refresh-chain for Base that reads these nodes. A run returns the job's report, or undefined if the
+   * run fails.
+   */
   .extend('jobAt', ({ service: { tables } }) => {
     const { services } = jobServices(tables)
     return (...nodes: [NodeUrl, ...NodeUrl[]]) => {
@@ -132,28 +132,31 @@ const test = base
       }
     }
   })
-  /** Returns the current records in comparable form, without the number of hosts that agreed on them. */
+  /** Returns all records as comparable texts. The number of nodes that agreed on a record is replaced by 0. */
   .extend('recorded', ({ service, stage: { hour } }) => async () => {
     const records = await scanRecords(service)
-    // Prices of earlier hours do not count: nodes that disagree in an hour leave it without a price for good.
+    // Prices of earlier hours are excluded. If nodes disagree during an hour, the job never records that hour's
+    // price.
     const isMissed = (key: string) => / PRICE#/.test(key) && BigInt(key.split('#').at(-1) as string) < hour
     return new Map(
       [...records]
-        // Open requests do not count, because a disputed settlement is recorded later. First prices of days do not count, because
-        // they depend on the head at that moment.
+        // Open requests are excluded, because the job records a disputed settlement later. The first price of a day
+        // is excluded, because it depends on the newest block at that moment.
         .filter(([key]) => !/ (OPEN|DAY)#/.test(key) && !isMissed(key))
         .map(([key, item]) => [key, JSON.stringify(item).replace(/"nodes":\d/, '"nodes":0')]),
     )
   })
 
-  /** Resets the records to those before the test. */
   .extend(
     'renew',
     ({ service, stage }) =>
       () =>
         restoreRecords(service, stage.before),
   )
-  /** Correct records: from an honest node, and from an honest node that returns only events. */
+  /**
+   * Correct records of two runs. `whole` comes from an honest node, `withoutStates` from an honest node that fails
+   * all contract reads.
+   */
   .extend('truths', async ({ stage, renew, jobAt, honest, recorded }) => {
     if (stage.truths) return stage.truths
     await renew()
@@ -170,14 +173,13 @@ const test = base
 type Records = ReadonlyMap<string, string>
 type Truths = { readonly whole: Records; readonly withoutStates: Records }
 
-/** Lists the records that differ from all correct ones. A vault's progress may be behind the correct one. */
+/** Lists the records that equal none of the correct ones. A vault's progress is also correct at an earlier block. */
 function listUntrue(recorded: Records, ...truths: readonly Records[]): string[] {
   const isTrue = (key: string, item: string) =>
     truths.some((truth) => truth.get(key) === item || isProgressTo(item, truth.get(key)))
   return [...recorded].filter(([key, item]) => !isTrue(key, item)).map(([key, item]) => `${key} ${item}`)
 }
 
-/** Returns whether a vault's progress equals the correct one or is behind it. The vault's state is ignored. */
 function isProgressTo(item: string, truth = '{}'): boolean {
   const [{ through, ...progress }, whole] = [JSON.parse(item), JSON.parse(truth)]
   if (through === undefined || through < whole.through) return through !== undefined
@@ -249,7 +251,6 @@ test('States are read at a slightly earlier block if the second node does not kn
   expect(logs.lines.map(({ message }) => message)).not.toContain('states not read')
 })
 
-/** Maps the key of each record to the last block through which its vault is recorded. */
 function mapProgress(records: Records) {
   return new Map([...records].map(([key, item]) => [key, JSON.parse(item).through]))
 }

@@ -9,8 +9,8 @@ import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../su
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * Random histories of users in three vaults of three clients. The job's runs are killed, run twice and meet reorganisations. Each
- * client's events are compared with a plain list of what happened.
+ * This test makes random histories of two users in vaults of three clients. Runs of the job are killed, run twice and
+ * meet reorganisations. Each client's webhook events must match a plain list of what happened.
  */
 const BASE = 8453
 const ACCOUNTS = USERS.slice(0, 2).map(({ address }) => address)
@@ -70,8 +70,8 @@ test('Each client receives every event of its vaults once and in order, and noth
       const happened = new Map<string, Happened[]>([lagoon, sync, async].map(({ address }) => [address, []]))
       const note = (vault: { readonly address: string }, type: string, user: number, amount: bigint) =>
         happened.get(vault.address)?.push({ type, user, amount })
-      // Lists have one item per user: pending requests and claimable amount in the Lagoon vault, then requests in the ERC-7540
-      // vault.
+      // The lists have one item per user. `deposits` and `redemptions` belong to the Lagoon vault, `asked` to the
+      // ERC-7540 vault.
       const deposits = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const redemptions = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const asked = ACCOUNTS.map(() => [] as bigint[])
@@ -144,7 +144,8 @@ test('Each client receives every event of its vaults once and in order, and noth
             if (of > rest) waiting.unshift(of - rest)
             rest -= of < rest ? of : rest
           }
-          // The job first reads the vault's state, and reads it again once it is final, before the user requests more.
+          // The job reads the vault's state twice: now, and after the block is final. Only then the user makes the
+          // next request.
           await recordAll(chain)
           await recordAll(chain)
         } else if (what === 'run') {
@@ -198,7 +199,8 @@ test('Each client receives every event of its vaults once and in order, and noth
           const isSo = told.some(({ final, type, data }) => final && type === one.type && isSame(data, one.data))
           expect(reverted.filter((id) => id === one.id)).toHaveLength(isSo ? 0 : 1)
         }
-        // A webhook receiver must have the same deposits and withdrawals as the API, except those that the job could not read.
+        // The webhook events must contain the same deposits and withdrawals as the API. Entries that the job could
+        // not read are excluded.
         const ofId = new Map(told.map(({ id, data }) => [id, idOf(data)]))
         const unread = new Set(
           told.flatMap(({ type, data }) =>
@@ -216,7 +218,9 @@ test('Each client receives every event of its vaults once and in order, and noth
   )
 })
 
-/** Runs the job and kills it at its n-th write. Half of that write succeeds, and all later requests fail. */
+/**
+ * Runs the job and kills it at its n-th write to the table. Half of that write succeeds, and all later requests fail.
+ */
 async function killAt(service: Service, count: number): Promise<void> {
   const { table } = service
   table.killAt(count)
@@ -229,7 +233,7 @@ const askedCommands = fc.array(
     what: fc.constantFrom(
       ...(['request', 'request', 'fulfil', 'fulfil', 'claim', 'cancel', 'look', 'look', 'look'] as const),
       ...(['finalize', 'kill', 'undo'] as const),
-      // A third party requests for the user, or claims for the user if the vault allows it.
+      // A third party requests a deposit for the user, or claims for the user if the vault allows it.
       ...(['dust', 'dust', 'claim for'] as const),
     ),
     part: fc.integer({ min: 1, max: 12 }),
@@ -295,8 +299,8 @@ test('Each settled part is reported once, final and in time, whatever third part
           await callRpc(chain, [{ method: 'anvil_mine', params: ['0x4'] }])
         }
       }
-      // A snapshot that a reorganisation undid may still be stored, and then its replacement. Each needs runs until its block is
-      // final.
+      // The job may still store a snapshot that a reorganisation undid, and then its replacement. The job needs
+      // several runs until the block of each is final.
       const runs = 6
       const due = fulfilled
       for (let run = 0; run < runs; run += 1) {
@@ -313,7 +317,7 @@ test('Each settled part is reported once, final and in time, whatever third part
       const told = await claimableOf()
       expect(told.filter(({ final }) => !final)).toEqual([])
       expect(sumOf(told)).toBe(due)
-      // Every claimed amount must have been reported as claimable before.
+      // The job must report each amount as claimable before it reports the claim.
       let unclaimed = 0n
       for (const { type, final, data } of await listEvents(service, key)) {
         if (!final) continue
@@ -332,7 +336,10 @@ const sumOf = (told: readonly ReceivedEvent[]) =>
 const isSame = (left: ReceivedEvent['data'], right: ReceivedEvent['data']) =>
   ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
 
-/** Converts webhook events into a list of what happened. A claim or cancellation of several requests has several events and counts once. */
+/**
+ * Converts webhook events into a list of what happened. A claim or cancellation counts once, although it has an event
+ * for each request.
+ */
 function listHappened(told: readonly ReceivedEvent[]): Happened[] {
   const happened = new Map<string, Happened>()
   for (const { id, type, data } of told) {
@@ -352,7 +359,10 @@ function isUnread(type: string, data: ReceivedEvent['data']): boolean {
   return type.endsWith('.reverted') ? idOf(data) === null : data['entry'] === null
 }
 
-/** Maps ids to deposits and withdrawals, without remaining shares and price, which change without an event. */
+/**
+ * Maps ids to deposits and withdrawals. `currentShares` and the vault's price are removed, because they change
+ * without an event.
+ */
 function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string, unknown>> | null])[]) {
   return new Map(
     entries.map(([id, entry]) => {
@@ -362,7 +372,7 @@ function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string
   )
 }
 
-/** Lists what happened, as texts in order. Settlements are sorted, because they are reported jointly or later than they happened. */
+/** Converts what happened into texts. Settlements are sorted, because the job may report them together or later. */
 function listInOrder(happened: readonly Happened[], isAsked: boolean): string[] {
   const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)
   const isSettled = (text: string) => text.includes('.claimable')

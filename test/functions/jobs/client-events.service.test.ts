@@ -43,7 +43,7 @@ const test = base
     }),
   )
 
-/** Records all final events and returns those that the vault's own client has received since. */
+/** Makes all blocks final, runs the job, and returns the webhook events that the vault's client got after those in `before`. */
 async function recordAndList(
   service: Service,
   vault: Pick<TestVault, 'chain' | 'key'>,
@@ -52,7 +52,6 @@ async function recordAndList(
   await recordAll(vault.chain)
   return (await listEvents(service, vault.key)).slice(before.length)
 }
-/** Returns an account's deposits, newest first, as rows of status, assets and remaining shares. */
 async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, account: string) {
   const { body } = await service.call('GET', `/defi-vaults/v1/defi/user/${account}/deposits`, { key: vault.key })
   return body.deposits.map(({ amounts, status }: { amounts: Record<string, unknown>; status: string }) => [
@@ -87,7 +86,7 @@ describe('An event of an asynchronous vault', () => {
       ['deposit.cancelled', 1],
       ['deposit.claimable', 0],
       ['deposit.completed', 0],
-      // The withdrawal request also claims the rest of the deposit, hence `deposit.completed` before it.
+      // The withdrawal request also claims the rest of the deposit, so `deposit.completed` comes first.
       ['withdrawal.pending', 0],
       ['withdrawal.claimable', 0],
       ['withdrawal.completed', 0],
@@ -104,7 +103,7 @@ describe('An event of an asynchronous vault', () => {
     expect(paid).toMatchObject({ shares: `${10n ** 18n}`, withdrawalId: redeem?.['withdrawalId'] })
     expect(told.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(told.every(({ final }) => final)).toBe(true)
-    // Each event contains the whole deposit or withdrawal as of the last final block, and equals the API's.
+    // Each webhook event contains the whole deposit or withdrawal as of the last final block. The API shows the same.
     const entries = await Promise.all([ALICE, BOB].map(({ address }) => shownTo(service, lagoon.key, address)))
     expect(new Map([...receive(told)].map(([id, { entry }]) => [id, entry]))).toEqual(
       new Map(entries.flatMap((ofAccount) => [...ofAccount])),
@@ -120,11 +119,11 @@ describe('The usual duration of a settlement', () => {
   }) => {
     const waits = [100, 900, 300, 200, 500]
     for (const [index, seconds] of waits.entries()) {
-      // The request waits this many seconds until its settlement.
+      // `seconds` is the time between the request and its settlement.
       await lagoon.request(ALICE.address, 1_000_000n)
       await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await lagoon.settle()
-      // Requests so far are recorded by a separate run of the job.
+      // The job records the first four requests in a run of its own.
       if (index === 3) await recordAll(lagoon.chain)
     }
     await lagoon.request(ALICE.address, 1_000_000n)
@@ -159,7 +158,7 @@ describe('A request worth less than one share', () => {
   test('is not claimable after settlement: no event, no status, no claim', async ({ service, lagoon }) => {
     await lagoon.request(ALICE.address, 1n)
     await lagoon.request(BOB.address, 50_000_000n)
-    // The deposit of one unit gets no share, because a share is worth more than that.
+    // A share is worth more than one unit of the asset, so the deposit of one unit gets no share.
     await lagoon.settle(10n ** 13n)
 
     expect(kindsOf(await recordAndList(service, lagoon))).toEqual([
@@ -190,7 +189,7 @@ describe('An asynchronous vault without settlement events', () => {
       const id = make === 'counted' ? 1n : 0n
       await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 4_000_000n, 4_000_000n)
       await refresh(BASE)
-      // The job has read the claimable amount, but publishes no event until the read block is final.
+      // The job has read the claimable amount. It publishes no event until the block of that read is final.
       expect(await listEvents(service, vault.key)).toEqual(before)
       const told = await recordAndList(service, vault, before)
 
@@ -202,7 +201,8 @@ describe('An asynchronous vault without settlement events', () => {
       })
       expect(await recordAndList(service, vault, [...before, ...told])).toEqual([])
 
-      // The claimer's deposit is reported, whoever gets the shares and in whichever order the contract's event names both.
+      // The job reports the deposit for Alice, who claims it, although Bob gets the shares. Contracts differ in the
+      // order of both accounts in the event.
       await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
       expect(kindsOf(await recordAndList(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
@@ -242,7 +242,7 @@ describe('An instant deposit that one account pays for another', () => {
 })
 
 describe('The claimable amount read from an asynchronous vault', () => {
-  /** Returns the claimable amounts in events after `before`, once the state that the job read is final. */
+  /** Makes the job's reads final. Returns the claimable amounts in webhook events that came after `before`. */
   async function claimable(service: Service, vault: TestAsyncVault, before: readonly ReceivedEvent[]) {
     await recordAll(vault.chain)
     const told = await recordAndList(service, vault, before)
@@ -316,7 +316,8 @@ describe('The claimable amount read from an asynchronous vault', () => {
 
   test('is ignored in a response that predates the request', async ({ service, asked: vault }) => {
     const wire = service.rpc[BASE] as Wire
-    // A lagging node still returns the previous request's state, in which all is claimable, although there is a new request.
+    // Alice makes a new request. A lagging node still returns the old state, in which the whole previous request is
+    // claimable.
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     await recordAll(vault.chain)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
@@ -533,8 +534,8 @@ describe('A client that subscribes to events before they are final', () => {
     lagoon,
   }) => {
     /**
-     * Bytecode that emits one event as often as the first word of the call data says. The second word is the event's topic, the
-     * third its account.
+     * Bytecode of a contract that emits one event many times. The call data's words are the number of events, the
+     * event's topic and its account.
      */
     const LOOP = '0x6000355b6040358060203560206000a3600190038060035700'
     const noisy = await openYieldVault(service)
@@ -645,7 +646,7 @@ describe('An event that a reorganisation replaced', () => {
       await recordAll(chain)
       const all = await listEvents(service, key)
       expect(shown(all)).toEqual([...expected, ['deposit.completed', true, undefined]])
-      // A webhook receiver must have the same data as the API, now and at the end.
+      // The webhook receiver's data must equal the API's, both before the last event and after it.
       const api = await shownTo(service, key, ALICE.address)
       expect(api.size).toBe(1)
       for (const events of [all.slice(0, 3), all]) {
@@ -658,7 +659,10 @@ describe('An event that a reorganisation replaced', () => {
 
 describe('A settlement without an event', () => {
   const shown = (told: readonly ReceivedEvent[]) => told.map(({ type, final, data }) => [type, final, data['assets']])
-  /** Requests and records a deposit of 4 USDC for a client whose webhook gets events before they are final. Returns the events so far. */
+  /**
+   * Registers a webhook that gets events before they are final. Requests and records a deposit of 4 USDC, and returns
+   * the webhook events so far.
+   */
   const requested = async (service: Service, vault: TestAsyncVault) => {
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
     expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
@@ -688,7 +692,7 @@ describe('A settlement without an event', () => {
     await fulfil(vault, 4_000_000n)
     await refresh(BASE)
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
-    // The chain gets as many blocks as were removed, and one more.
+    // The new chain gets one block more than the reorganisation removed, so that nodes prefer it.
     for (let block = 0; block < 3; block += 1) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await fulfil(vault, 1_000_000n)
     await recordAll(chain)
@@ -747,8 +751,8 @@ describe('A settlement without an event', () => {
     asked: vault,
   }) => {
     /**
-     * Bytecode that emits one event for each controller from 1 to the first word of the call data. The second word is the event's
-     * topic, the third its owner and sender, the fourth its assets.
+     * Bytecode of a contract that emits one event for each controller id from 1 to n. The call data's words are n,
+     * the event's topic, its owner and sender, and its assets.
      */
     const LOOP = `0x604035600052606035602052600035${'5b60006040358260203560406000a46001900380600f5700'}`
     const { chain, address } = vault
@@ -780,8 +784,8 @@ describe('A settlement without an event', () => {
 
 describe('A vault that fakes its events', () => {
   /**
-   * Bytecode that emits one event as often as the first word of the call data says. The second word is the event's topic, the
-   * third its account, the fourth its amount.
+   * Bytecode of a contract that emits one event many times. The call data's words are the number of events, the
+   * event's topic, its account and its amount.
    */
   const EMITTER = `0x6040356000526060356020526000355b600060403580602035604060${'00a4600190038060'}0f5700`
   const REQUESTED = toEventSelector('DepositRequest(address,address,uint256,address,uint256)')
@@ -810,7 +814,8 @@ describe('A vault that fakes its events', () => {
       await callRpc(chain, [
         { method: 'eth_sendTransaction', params: [{ from: ALICE.address, to: address, data, gas: '0x1000000' }] },
       ])
-      // Anvil responds before it mines the transaction. This block makes it run before the vault's own bytecode is restored.
+      // Anvil responds before it mines the transaction. The extra block makes the transaction run before the test
+      // restores the vault's own bytecode.
       await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
     }
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
@@ -819,13 +824,15 @@ describe('A vault that fakes its events', () => {
     const [told] = await recordAndList(service, lagoon, others)
     expect(told).toMatchObject({ type: 'deposit.pending', data: { assets: '5000000' } })
     const cancelled = (await listEvents(service, madeUp.key)).slice(before.length + 500)
-    // A cancellation of 120 requests is reported by 20 events with an id, and one event for all others.
+    // The cancellation of 120 requests has 20 webhook events with a deposit id, and one more for the other 100
+    // requests.
     expect(cancelled).toHaveLength(499 + 21)
     expect(cancelled.slice(0, 21).map(({ data }) => [data['depositId'] !== null, data['assets']])).toEqual([
       ...Array.from({ length: 20 }, () => [true, '1000']),
       [false, '100000'],
     ])
-    // The steps are the squares of 500, 501 and so on, out of twenty million.
+    // Dividing a cancellation among n requests costs n² of the job's 20 million steps. The steps suffice for 68 more
+    // cancellations.
     expect(cancelled.filter(({ data }) => data['depositId'] !== null)).toHaveLength(20 + 68)
   })
 })
@@ -855,7 +862,7 @@ describe('A vault that no client had for a while', () => {
 })
 
 describe('If events of a vault cannot be reported to clients,', () => {
-  /** Runs the job while its publishing of events fails in one way. Returns the run's result. */
+  /** Runs the job. `what` names the way in which the publishing of webhook events fails. Returns the run's report. */
   const failing = async (service: Service, what: string, run: () => Promise<object> = () => refresh(BASE)) => {
     const { table, backends } = service
     const { webhooks } = backends.dynamo.tableNames
@@ -947,7 +954,6 @@ describe('If events of a vault cannot be reported to clients,', () => {
   })
 })
 
-/** Returns the pages of the event log that a DynamoDB request writes, as JSON. */
 function pagesIn(request: object): string {
   const pages = z.object({
     writes: z.array(z.object({ put: z.object({ events: z.instanceof(Uint8Array) }) }).catch(NO_PAGE)),

@@ -13,7 +13,6 @@ import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { openTables, TEST_TABLES } from '../../support/tables.ts'
 
 const RUN_MS = 42_000
-/** Number of the head block before a flood of events begins. */
 const BEFORE = 100_000
 
 describe('20,000 transfers of one unit in one of a hundred vaults', () => {

@@ -23,7 +23,10 @@ import type { Wire } from '../../support/wire.ts'
 const [ALICE, BOB] = USERS
 
 const test = base
-  /** Runs Arbitrum's job refresh-chain this many seconds later. Returns its report on transfers and the number of requests. */
+  /**
+   * Advances the clock by `seconds` and runs the job refresh-chain for Arbitrum. Returns its report on transfers and
+   * its numbers of requests.
+   */
   .extend('run', async ({ service, clock }) => {
     vi.resetModules()
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
@@ -40,7 +43,10 @@ const test = base
     }
   })
 
-/** Opens several transfers into a vault in one transaction, and requests their status with the vault's client, so that they are known. */
+/**
+ * Opens transfers into a vault in one transaction. Requests their status with the vault's client, so that the service
+ * stores them.
+ */
 async function openKnown(transfers: Transfers, vault: TestVault, count: number): Promise<readonly Transfer[]> {
   const opened = await transfers.openTogether(
     Array.from({ length: count }, (_, i) => ({ into: vault, inputAmount: 50_000_000n + BigInt(i) })),
@@ -51,13 +57,12 @@ async function openKnown(transfers: Transfers, vault: TestVault, count: number):
   return opened
 }
 
-/** Deposits 60 USDC of Alice into a synchronous vault. */
 async function depositInto(vault: TestVault): Promise<void> {
   await vault.mint(ALICE.address, 60_000_000n)
   expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, 60_000_000n)))
 }
 
-/** Starts a request that hangs at the transfer's destination chain until the returned function is called. */
+/** Starts a request that waits for its destination chain. The returned function ends the wait and returns the reply. */
 async function holdRequest(service: Service, ask: () => Promise<HttpReply>): Promise<() => Promise<HttpReply>> {
   const destination = service.rpc[BASE] as Wire
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -95,8 +100,8 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const opened = await openKnown(transfers, vault, 9)
     const waiting = await run()
-    // One call at the destination serves all nine transfers. The table requests are one page, and one new time of a check per
-    // transfer.
+    // One call to the destination chain serves all nine transfers. The table gets ten requests: one page of
+    // transfers, and the time of the next check for each.
     expect(waiting).toMatchObject({ open: 9, ended: 0, destination: 1, calls: 1, ofTransfers: 10 })
 
     await fillTogether(transfers, opened)
@@ -115,7 +120,7 @@ describe('A run of the job', () => {
     for (const { ask } of [opened[0] as Transfer, opened.at(-1) as Transfer]) {
       expect((await ask()).body).toMatchObject({ status: 'completed', terminal: true, final: true })
     }
-    // The job sends no requests to nodes for transfers that have ended.
+    // A status request reads no chain for a transfer that has ended, because the service stores the final status.
     expect(Object.values(service.rpc).flatMap(({ bodies }) => bodies)).toEqual([])
 
     const events = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
@@ -228,7 +233,6 @@ describe('A run of the job', () => {
 })
 
 describe('A client that subscribes to events before they are final', () => {
-  /** Opens a transfer into a vault of two clients. The webhook of one of them gets events before they are final. */
   const openWatched = async (transfers: Transfers, service: Service) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
@@ -314,10 +318,10 @@ describe('A transfer whose status no client requests', () => {
     const deposit = expectOk(await into.ask(BOB, 70_000_000n))
     const lost = expectOk(await into.ask(BOB, 80_000_000n))
     const withdrawal = expectOk(await outOf.ask(ALICE, { amount: '50000000' }))
-    // The job finds no transfer, because the users have not sent the prepared ones.
+    // The job finds no transfer, because the users have not sent the prepared transactions.
     expect(await run(1)).toMatchObject({ open: 0 })
     const sent = [await into.send(BOB, deposit), await payer.send(ALICE, withdrawal)]
-    // Another transaction of the same account is not taken for the prepared transfer.
+    // The job must not mistake another transaction of the same account for the prepared transfer.
     await transfers.open({ user: BOB })
     expect(await run(1)).toMatchObject({ open: 2 })
     await into.fill(sent[0] ?? [])
@@ -385,7 +389,7 @@ describe('A transfer whose status no client requests', () => {
       (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     const completed = [{ type: 'transfer.completed', data: { transactions: { source: hash } } }]
     expect(await ofTransfers()).toMatchObject(completed)
-    // The deposit id from before the reorganisation is never reported.
+    // The deposit id from before the reorganisation expires unfilled. The job must report no event for that deposit.
     await transfers.letExpire(transfer)
     await transfers.finalise()
     for (let look = 0; look < 3; look += 1) await run(3_600)
@@ -414,10 +418,13 @@ test('The table returns as many due transfers as requested, longest waiting firs
 
 const HOUR = 3_600_000
 
-/** A kind of unfilled transfers from Arbitrum: the destination chain, and whether the fill deadline has passed. */
+/**
+ * Properties of an unfilled transfer from Arbitrum. `to` is the destination chain. `isLate` is true if the fill
+ * deadline has passed.
+ */
 type TransferKind = { readonly to: number; readonly isLate: boolean }
 
-/** Simulates a table with this many transfers. Only the destination chain Base can be read. */
+/** Simulates a table with `count` open transfers. The only chain that can be read is Base. */
 async function openMany(transfers: Transfers, count: number, kindOf: (index: number) => TransferKind) {
   const begun = Date.now()
   const clock = await transfers.clockOf(BASE)
@@ -427,7 +434,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     const fillDeadline = isLate ? clock - 1_000 : clock + 10_000_000
     const transfer = someTransfer(depositor, { id: i, to, fillDeadline, at: new Date(begun - 30 * HOUR) })
     const key = { sourceChainId: ARBITRUM, depositor, relayHash: pad(numberToHex(i + 1)) }
-    // Transfers later in the list have waited longer for a check.
+    // Later transfers in the list have waited longer for a check by the job.
     const recorded: Recorded = { ...transfer, lookAt: new Date(begun - i) }
     return { key, recorded }
   })
@@ -457,7 +464,10 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     },
   }
   let now = begun
-  /** Runs the job a minute after the last run. Returns the number of transfers it loaded, its calls to nodes, and the requested chains. */
+  /**
+   * Runs the job one minute after its last run. Returns the number of loaded transfers, the number of calls to nodes,
+   * and the chains that were read.
+   */
   const run = async () => {
     now += 60_000
     let calls = 0
@@ -481,7 +491,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       sources: { record: async () => undefined },
       now: () => now,
     }
-    // The cast is safe because the job uses no other method of the store for transfers whose deposits are final.
+    // The cast is safe, because the job calls no other methods of the store for these transfers.
     const store = table as Parameters<typeof followTransfers>[0]['transfers']
     const followed = followTransfers({ ...services, transfers: store }, ARBITRUM)
     const { openTransfers } = await followed
@@ -503,12 +513,13 @@ test('With 10,000 open transfers a run reads 100 and makes at most 12 calls; all
     const { openTransfers, calls, asked: now } = await run()
     expect(openTransfers).toBe(100)
     expect(calls).toBeLessThanOrEqual(12)
-    // A run reads only four chains, so that enough of its call budget is left for a whole check of a transfer.
+    // A run reads only four of the five chains. The rest of its call budget must suffice for the complete check of
+    // one transfer.
     expect(now.size).toBe(4)
     for (const chainId of now) asked.add(chainId)
   }
   expect(asked).toEqual(new Set(DESTINATIONS))
-  // Transfers that a run did not check are loaded again by later runs.
+  // Later runs load the transfers that this run did not check, so the number of loaded transfers grows.
   expect(seen.size).toBeGreaterThanOrEqual(5 * 75)
 })
 

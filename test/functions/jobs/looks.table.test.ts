@@ -9,7 +9,10 @@ const BASE = 8453
 const [CLIENT, OTHER] = ['0000000001', '0000000002']
 
 const test = base.extend('minute', ({ tables }) => {
-  /** Runs the job for a chain on which a client has this many vaults. Returns the run's seconds and its requests to the node. */
+  /**
+   * Runs the job for a chain with this many vaults of a client. Returns the run's duration in seconds and its number
+   * of requests to the node.
+   */
   return async ({ vaults, webhook }: { vaults: number; webhook?: { of: string; finality: 'final' | 'latest' } }) => {
     const clock = createVirtualClock()
     const chain = createCountedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
@@ -19,7 +22,7 @@ const test = base.extend('minute', ({ tables }) => {
     if (webhook) await services.webhooks.add(webhook.of, someWebhook(webhook.of, webhook))
     const run = refreshChain({ ...services, getReader: () => chain.reader, now: clock.now, sleep: clock.wait })
     const time = { remainingMs: () => 50_000 }
-    // The first run, which does not count, reads the vaults' past events.
+    // The first run is not measured, because it reads the vaults' past events.
     await run({ chainId: BASE }, time)
     const [begun, { requests }] = [clock.now(), { ...chain.counts }]
     await run({ chainId: BASE }, time)

@@ -18,14 +18,12 @@ import { callsIn, type Wire } from '../../support/wire.ts'
 const [ALICE, BOB, CAROL] = USERS
 const BASE = 8453
 
-/** A chain whose proxy can simulate empty blocks. */
 type QuietChain = Service['backends']['chains'][number] & {
-  /** Adds this many empty blocks. `undo` removes them. */
   pass(blocks: number): Promise<{ undo(): void }>
   head(): Promise<number>
-  /** Makes all events final and returns the number of a final block. */
+  /** Makes all events so far final. Returns the number of a final block. */
   finalize(): Promise<number>
-  /** Resets the proxy's behaviour and its recorded requests, but keeps the empty blocks. */
+  /** Removes the proxy's changes and its list of requests, but keeps the empty blocks. */
   calm(): void
   record(): Promise<void>
 }
@@ -63,7 +61,7 @@ const test = base
   .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
   .extend('silence', () => createSilence())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
-  /** Opens a Lagoon vault and a synchronous vault of the same client, on a chain that the job has recorded. */
+  /** Creates a client with a Lagoon vault and a synchronous vault. The job has recorded their chain. */
   .extend('vaults', async ({ service, chain, coldService }) => {
     const { lagoon, sync, key } = await service.restore('vaults', async () => {
       const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
@@ -72,13 +70,13 @@ const test = base
       return { lagoon, sync, key }
     })
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
-    // Containers are new, so that they remember no records from before the restore.
+    // Responses come from new containers, because older containers cache records from before the table was restored.
     return { lagoon, sync, views: viewsFor(coldService, key) }
   })
 
 type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
 
-/** Makes each kind of user activity happen once. Eleven events make ledger entries, and others make none. */
+/** Does every kind of user activity once. Eleven events make ledger entries, and the other events make none. */
 async function playEverything({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
   await lagoon.request(ALICE.address, 5_000_000n)
   await lagoon.request(BOB.address, 6_000_000n)
@@ -97,7 +95,7 @@ async function playEverything({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>)
   await sync.act(ALICE.address, 'redeem', 1_000_000n, ALICE.address, ALICE.address)
 }
 
-/** Returns the API's data of the three users, without the vaults' yields and prices, which change. */
+/** Returns the API's data of three users. Yields are replaced by 0, because they change with time. */
 async function showUsers({ views }: Pick<Vaults, 'views'>) {
   const strip = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value), (name, of) => (['apy', 'annualYield'].includes(name) ? 0 : of))
@@ -113,7 +111,6 @@ async function showUsers({ views }: Pick<Vaults, 'views'>) {
 
 const entriesIn = (records: ReadonlyMap<string, unknown>) =>
   [...records.keys()].filter((key) => key.includes(' EVENT#'))
-/** Returns the records that never change: all except vault states, progress, open requests and prices. */
 function pickLasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
@@ -126,7 +123,10 @@ const listEventCalls = (wire: Wire) =>
 
 type RpcResponse = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Refuses event queries with this node error. `isRefused` decides by the query's filter and the events in the response. */
+/**
+ * Makes the node refuse event queries with `error`. `isRefused` decides from the query's filter and the events that
+ * the node would return.
+ */
 function refuseEvents(
   wire: Wire,
   error: { readonly code: number; readonly message: string },
@@ -155,12 +155,12 @@ describe('The job', () => {
     expect(through).toBeGreaterThanOrEqual(final)
     expect(lagSeconds).toBeGreaterThanOrEqual(120)
     expect(lagSeconds).toBeLessThan(180)
-    // The entries are three requests and sync deposits, a cancellation, two claims, both sides of a transfer, a redemption and
-    // two withdrawals.
+    // The eleven entries are three deposits, one cancellation, two claims, the two sides of a transfer, one
+    // redemption and two withdrawals.
     expect(entries).toBe(11)
     expect(entriesIn(await scanRecords(service)).length).toBe(count + 11)
     expect(await showUsers(vaults)).toEqual(before)
-    // All events are recorded now, so the read of newer blocks must find none of them.
+    // The job has recorded all events, so the service must read events only from the next block on.
     chain.calm()
     service.pass(31)
     await vaults.views.positions(ALICE.address)
@@ -194,7 +194,7 @@ describe('The job', () => {
     const last = await chain.head()
     const before = await showUsers(vaults)
     const early = await scanRecords(service)
-    // The chain's tag says that the block is safe, but the block is too young to be final.
+    // The node's tag "safe" already includes the block, but the block is too young to be final for the job.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(6)] }])
     expect(await refresh(BASE)).toMatchObject({ entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(early))
@@ -203,7 +203,7 @@ describe('The job', () => {
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     expect(await showUsers(vaults)).toEqual(before)
 
-    // The block is old enough to be final, but the chain's tag does not say that it is safe.
+    // The block is now old enough to be final for the job, but the node's tag "safe" does not include it yet.
     await vaults.lagoon.request(ALICE.address, 1_000_000n)
     expect(await chain.head()).toBeGreaterThan(last)
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [200] }])
@@ -234,7 +234,7 @@ describe('The job', () => {
     await refresh(BASE)
     expect(await scanRecords(service)).toEqual(together)
 
-    // A run that was delayed must not change the progress that another run has stored meanwhile.
+    // A slow run must not overwrite the progress that a parallel run has stored in the meantime.
     await playEverything(vaults)
     await chain.finalize()
     rpc.hold = new Promise<void>((resolve) => {
@@ -277,7 +277,7 @@ describe('The job', () => {
     expect(await scanRecords(service)).toEqual(killed)
     expect(entriesIn(killed).length - entriesIn(start).length).toBe(11)
 
-    // A run that is not killed records exactly the same.
+    // A run that is not killed must store the same records as the killed runs together.
     await restoreRecords(service, start)
     await refresh(BASE)
     expect(await scanRecords(service)).toEqual(killed)
@@ -287,7 +287,7 @@ describe('The job', () => {
     await playEverything(vaults)
     await chain.finalize()
     const start = await scanRecords(service)
-    // Less time is left than the run reserves for its last writes, so it records nothing.
+    // The job keeps some seconds for its last writes. Less time is left, so the run records nothing.
     expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(start))
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
@@ -299,7 +299,7 @@ describe('The job', () => {
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
-    // The test deletes the stored progress of the vaults.
+    // The vaults' progress is set back, so the next run reads the same blocks again.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
@@ -308,7 +308,7 @@ describe('The job', () => {
 })
 
 describe('A vault whose symbol exceeds the size of a record', () => {
-  /** Bytecode that returns a text of 425,984 bytes for symbol(), and 1 for every other call. */
+  /** Bytecode of a contract that returns a text of 425,984 bytes for symbol(), and 1 for every other call. */
   const LONG_SYMBOL = '0x60003560e01c6395d89b4114601957600160005260206000f35b602060005262068000602052620680406000f3'
 
   test('prevents the record of no other state, and its own lacks only the symbol', async ({
@@ -358,10 +358,11 @@ describe('A third party that sends thousands of units of shares', () => {
       }
     }
     await sendDust()
-    // The vaults have too many recent events, so the service requests only those of the user.
+    // The vaults have too many recent events to read those of all users. The service then requests only the user's
+    // events.
     expect(await askAll(BOB.address)).toEqual({ ...strangers, requests: strangers.requests + 2 })
     const [dusted] = (await askAll(CAROL.address)).bodies
-    // The response reports the flooded vault's error, and still contains the other vault.
+    // The response reports an error for the flooded vault. It still contains the user's position in the other vault.
     expect(dusted.errors).toEqual({ [BASE]: expect.stringMatching(/too many recent events/) })
     const inSync = (body: { positions: { vaultAddress: string }[] }) =>
       body.positions.filter(({ vaultAddress }) => vaultAddress === sync.address)
@@ -374,7 +375,7 @@ describe('A third party that sends thousands of units of shares', () => {
     const report = await refresh(BASE)
     expect(report).toMatchObject({ behind: 0, entries: 1 })
     service.pass(31)
-    // Transferred shares worth less than one unit of the asset are not recorded, so no total changes.
+    // The job does not record transfers of shares worth less than one unit of the asset, so no total changes.
     const [recorded] = (await askAll(CAROL.address)).bodies
     const [earlier] = victims.bodies
     const totals = ({ totalDepositedAssets, totalWithdrawnAssets }: Record<string, string>) => [
@@ -401,7 +402,7 @@ describe('If a node limits calls for events, no event is missed:', () => {
       const head = filter.toBlock === 'latest' ? Number.MAX_SAFE_INTEGER : Number(filter.toBlock)
       return isRefused(head - Number(filter.fromBlock) + 1, logs.length)
     })
-    // The user's data are complete, although the blocks since the records exceed the node's limit for one event query.
+    // The response is complete, although the unrecorded blocks exceed the node's limit for one event query.
     expect(await showUsers(vaults)).toEqual(before)
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 22 })
@@ -516,7 +517,8 @@ describe('One run', () => {
     const { deposits } = (await vaults.views.deposits(numberToHex(0xacc000 + 999, { size: 20 }))).body
     expect(deposits).toMatchObject([{ status: 'pending' }])
 
-    // Two runs read a price of this hour for each vault, so that later runs need none.
+    // The first two runs store the current hour's price of every vault. The measured runs then need to read no such
+    // price.
     for (let run = 0; run < 2; run += 1) await refresh(BASE)
     const runOver = async () => {
       await depositInto(chain, asset, made, 100)
@@ -527,7 +529,7 @@ describe('One run', () => {
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
-    // The node gets at most four requests; the last one serves the ledger entries of the events.
+    // The node gets at most four requests. The last request reads what the ledger entries of the new events need.
     expect(await runOver()).toBeLessThanOrEqual(4)
     const below = rpc.rewrite
     rpc.rewrite = (answer, request) =>
@@ -540,7 +542,7 @@ describe('One run', () => {
 describe('A run after a day', () => {
   test('reads a silent day and all events before and after it', async ({ chain, vaults, service }) => {
     await playEverything(vaults)
-    // Blocks of this chain take two seconds, so this is a day.
+    // Blocks of this chain are two seconds apart, so 43,200 blocks are one day.
     await chain.pass(43_200)
     await playEverything(vaults)
     const before = await showUsers(vaults)
@@ -569,16 +571,17 @@ describe('A vault that is added after its chain is recorded', () => {
     await chain.pass(SILENCE)
     await chain.record()
 
-    // The client gets seven more vaults. The node cannot return the past events of six of them now.
+    // The client gets seven more vaults. The node fails to return the past events of six of the new vaults.
     const key = await service.createClient(late.map((address) => ({ chainId: ARBITRUM, address })))
     const views = viewsFor(service, key)
-    // The good vault comes last, whether the job takes the vaults in ascending or descending order.
+    // The good vault has the highest address. A job that stopped at the first failing vault would not reach it.
     const [good, ...bad] = late.toSorted().toReversed() as [Address, ...Address[]]
     const faithful = rpc.rewrite
     refuseEvents(
       rpc,
       { code: -32000, message: 'pruned' },
-      // Queries for all users of a bad vault are refused. Queries for one user succeed, so the user's data are complete.
+      // The node refuses queries for the events of all users of a bad vault. The service can still query the events
+      // of one user.
       ({ address, topics }) => topics.length === 1 && bad.some((one) => address.includes(one)),
     )
     const positionIn = async (vault: Address) => (await views.position(USERS[0].address, vault)).body
@@ -590,7 +593,7 @@ describe('A vault that is added after its chain is recorded', () => {
     expect(report.through).toBeGreaterThanOrEqual(final)
     for (const vault of [good, bad[0] as Address]) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
 
-    // The six vaults are recorded as soon as the node returns their past events.
+    // The node now returns all past events, so the next run records the six vaults.
     rpc.rewrite = faithful
     expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 6 })
     await chain.finalize()
@@ -601,7 +604,6 @@ describe('A vault that is added after its chain is recorded', () => {
   })
 })
 
-/** Requests deposits of one unit for each of `count` accounts, paid by another account. */
 async function requestFor({ chain, token: usdc, address: vault }: TestVault, count: number): Promise<void> {
   const fund = [call(usdc, 'mint', [MULTICALL3, BigInt(count)]), call(usdc, 'approve', [vault, BigInt(count)])]
   const requests = Array.from({ length: count }, (_, i) =>
@@ -614,7 +616,6 @@ async function requestFor({ chain, token: usdc, address: vault }: TestVault, cou
   }
 }
 
-/** Deposits for the first user into these synchronous vaults in turn, some in one block. */
 async function depositInto(
   chain: Service['backends']['chains'][number],
   asset: Address,

@@ -63,7 +63,6 @@ const transfer = (of: Address, from: Address, to: Address, value: bigint, block:
 
 type Filter = { readonly address: readonly Address[]; readonly fromBlock: string; readonly toBlock: string }
 
-/** Simulates a node of a chain with these events. It serves nothing else. */
 function buildNode(
   logs: readonly ReturnType<typeof transfer>[],
   before: (filters: readonly Filter[]) => void = () => {},
@@ -88,7 +87,6 @@ function buildNode(
   return createChainReader(BASE, rpc)
 }
 
-/** Simulates the table's store of records in memory. */
 function buildMemoryRecords(through?: number) {
   const progress = new Map<Address, VaultProgress>()
   const throughOf = (of: VaultOnChain) => progress.get(of.address)?.through

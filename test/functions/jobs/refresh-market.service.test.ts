@@ -13,16 +13,19 @@ type Llama = { coins: Record<string, { price: number; timestamp: number }> }
 const BASE = pricesKey('base-mainnet')
 const DAY = 86_400
 
-/** Tokens of Base: the native coin and USDC, which have a CoinGecko id, and DAI, which has none. */
+/** Tokens of Base. ETH and USDC have a CoinGecko id, and DAI has none. */
 const TOKENS: ListedToken[] = [
   { ...named('ETH'), address: 'native', coinGeckoId: 'ethereum' },
   { ...named('USDC'), address: USDC.address, coinGeckoId: 'usd-coin' },
   { ...named('DAI'), address: DAI.address, coinGeckoId: '' },
 ]
 
-/** Number of stored coins: the simulated market's, Bitcoin, MORPHO, three dollar coins, and the chains' native coins. */
+/**
+ * Number of stored coins. The simulated market, Bitcoin, MORPHO and three dollar coins make 295, and each native coin
+ * counts once.
+ */
 const COINS = 295 + new Set(CHAINS.map(({ nativeCoin }) => nativeCoin.coinGeckoId)).size
-/** Number of stored prices: one for each chain's native coin, and two more on Base. */
+/** Number of stored prices: one for the native coin of each chain, and two for other tokens of Base. */
 const PRICES = CHAINS.length + 2
 const WITH_ETHER = CHAINS.filter(({ nativeCoin }) => nativeCoin.coinGeckoId === 'ethereum')
 const OF_ETHER = WITH_ETHER.length
@@ -31,7 +34,10 @@ function named(symbol: string) {
   return { chain: 'base-mainnet', symbol, name: symbol, decimals: 18, coinKey: symbol, logoUrl: '' }
 }
 
-/** Settings of a run of the job: the interval between market reads, the seconds since the previous run, and the price sources. */
+/**
+ * `marketSeconds` is the interval between reads of the market, and `after` the time since the previous run. Both are
+ * in seconds.
+ */
 type Run = { readonly marketSeconds?: number; readonly after?: number; readonly priceSources?: PriceSources }
 
 const test = base
@@ -51,12 +57,11 @@ const test = base
     const { BASE: kept } = await cache.get({ BASE })
     return kept?.value ?? {}
   })
-  /** Returns the paths requested from a simulated provider since the last call. */
+  /** Returns the paths that the service has requested from a simulated provider since the last call. */
   .extend('askedOf', ({ fakes }) => (name: keyof typeof fakes) => {
     const { requests } = fakes[name]
     return requests.splice(0).map((path) => path.split('?')[0])
   })
-  /** Makes the simulated CoinGecko report another price of a coin. */
   .extend('tell', ({ fakes }) => (id: string, price: unknown, change: unknown = 1) => {
     rewriteJson(fakes.coinGecko, (body, { pathname }) =>
       pathname.endsWith('/coins/markets')
@@ -66,7 +71,6 @@ const test = base
         : body,
     )
   })
-  /** Makes the simulated DefiLlama report another price of a token, as of the original time. */
   .extend('tellLlama', ({ fakes }) => (token: string, price: number | undefined) => {
     rewriteJson(fakes.defiLlama, (body, { pathname }) => {
       const { coins } = body as Llama
@@ -130,7 +134,8 @@ describe('A run', () => {
     expect(askedOf('coinGecko')).toEqual([])
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
     expect(askedOf('defiLlama')).toContain('/prices/current/coingecko:ethereum')
-    // The market is read after 290 s although its interval is longer, because schedules are not exact to the second.
+    // The interval of 1,800 s ends only in 10 s. The job already reads the market, because schedules are not exact to
+    // the second.
     expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: COINS })
     expect(askedOf('coinGecko')).toHaveLength(5)
   })
@@ -212,7 +217,8 @@ describe('A price that jumps tenfold within an hour', () => {
     tell('ethereum', 30)
     await run()
     askedOf('defiLlama')
-    // Both providers again report the original price, a hundred times as much, so it is no outlier.
+    // Both providers report the original price again, which is a hundred times the stored price. They agree, so the
+    // job accepts the price.
     tell('nothing', 1)
     expect(await run({ after: 300 })).toMatchObject({ prices: PRICES, outliers: 0 })
     expect((await prices())['native']?.now).toBeGreaterThan(1000)
@@ -231,7 +237,7 @@ describe('A price that jumps tenfold within an hour', () => {
     tellLlama(`base:${DAI.address}`, 20)
     expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 1 })
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
-    // A price is no outlier if the stored market data of a known token have the same price.
+    // The stored market data of a known token confirm this price, so the job accepts it.
     await cache.put(tokensKey('base-mainnet'), known)
     await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: START } })
     tellLlama(`base:${DAI.address}`, 1.1)

@@ -48,7 +48,7 @@ const test = base.extend('rewards', async ({ service }) => {
     random: Math.random,
     sleep: async (milliseconds: number) => service.pass(milliseconds / 1000),
   }
-  /** Stores a price of two dollars for MORPHO. */
+  /** Stores a price of two dollars for MORPHO, so that its rewards have a value. */
   const setPrice = () =>
     cache.put(pricesKey('base-mainnet'), { [token.address]: { now: 2, dayAgo: null, at: Date.now() } })
   await service.restore('rewards', async () => undefined)
@@ -59,7 +59,7 @@ const test = base.extend('rewards', async ({ service }) => {
   return {
     ...{ chain, vault, token, unpriced, merkl, cache },
     createClient: () => service.createClient([vault]),
-    /** Grants a reward, by default in MORPHO. A new Merkle tree makes it claimable. */
+    /** Grants a reward, by default in MORPHO. A new Merkle root makes the reward claimable. */
     grant: (account: Address, amount: number, of = token.address) =>
       service.backends.rewards.grant(BASE, [
         { account, token: of, vault: vault.address, amount: parseUnits(`${amount}`, token.decimals) },
@@ -68,7 +68,6 @@ const test = base.extend('rewards', async ({ service }) => {
       const path = `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${BASE}`
       expect(await service.call('GET', path, { key })).toMatchObject({ status: 200 })
     },
-    /** Claims all rewards of a client's user. Returns the transaction's hash and a function that sends it again. */
     async claim(key: string, user: LocalAccount) {
       const body = { userAddress: user.address, chainId: BASE }
       const reply = await service.call('POST', '/defi-vaults/v1/defi/rewards/claim', { key, body })
@@ -85,7 +84,6 @@ const test = base.extend('rewards', async ({ service }) => {
       const data = encodeFunctionData({ abi: distributorAbi, functionName: 'setClaimRecipient', args })
       await service.send(BASE, user, [{ to: DISTRIBUTOR, data, value: '0' }])
     },
-    /** Runs the job this many seconds after the last one. */
     async run(seconds = 5 * MINUTES, getReader = used.getReader) {
       service.pass(seconds)
       await setPrice()
@@ -98,13 +96,11 @@ const test = base.extend('rewards', async ({ service }) => {
 const shown = (events: readonly ReceivedEvent[]) =>
   events.map(({ type, data }) => [type, data['userAddress'], data['amount']] as const)
 
-/** Accounts that no other test uses. */
 const accounts = Array.from({ length: 200 }, (_, index) =>
   getAddress(numberToHex(0xacc0_0000_0000n + BigInt(index), { size: 20 })),
 ).values()
 const someAccount = () => accounts.next().value ?? zeroAddress
 
-/** Returns an amount of MORPHO in its smallest unit, as text. */
 const morpho = (amount: number) => `${parseUnits(`${amount}`, 18)}`
 
 describe('What a user can claim', () => {
@@ -169,7 +165,8 @@ describe('What a user can claim', () => {
     const reward = { account: waiting, token: rewards.token.address, vault: rewards.vault.address, amount: 10n ** 19n }
     await service.backends.rewards.grant(BASE, [reward], { inDisputePeriod: true })
     for (const account of [poor, unlisted, waiting]) await rewards.ask(key, account)
-    // The rewards of `poor` and `unlisted` can never be reported as claimable, so the job does not watch these accounts.
+    // The job checks only the account `waiting`. The rewards of `poor` and `unlisted` are worth too little or have no
+    // price, so they cannot become claimable.
     expect(await rewards.run()).toMatchObject({ checked: 1, claimable: 0 })
     expect(await rewards.eventsOf(key)).toEqual([])
   })
@@ -303,7 +300,7 @@ describe('A claim', () => {
     expect(await rewards.run()).toMatchObject({ claimable: 1, claimed: 0 })
     await rewards.claim(other, BOB)
     const { transactionHash, sendAgain } = await rewards.claim(key, ALICE)
-    // The contract accepts the same claim again: it pays nothing, but emits its event.
+    // The contract accepts a second claim of the same amount. It pays nothing, but emits the event of a claim again.
     await sendAgain()
     expect(await rewards.run()).toMatchObject({ claimed: 0 })
     await finalize(rewards.chain)

@@ -11,7 +11,6 @@ import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '..
 type List = { tokens: Record<string, unknown[]> }
 
 const BASE = tokensKey('base-mainnet')
-/** Number of stored tokens: each chain's native coin, two tokens of Base and two of Solana. */
 const LISTED = CHAINS.length + 4
 
 const test = base.extend('keptIds', ({ cache }) => async () => {

@@ -36,7 +36,6 @@ function vaultAt(index: number, firstBlock: number): VaultOnChain {
 
 const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets: 1n }))
 
-/** Builds the job refresh-chain over a simulated chain and tables, which count the requests of each run. */
 function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = createVirtualClock()
   const chain = createCountedChain(clock, { ...limits, delayMs: 50 })
@@ -74,7 +73,10 @@ function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
     clock.set(before.begun + 60_000)
     return { report, took }
   }
-  /** Records the vaults as if the job had last run hours ago, through this block. Their states are not recorded. */
+  /**
+   * Stores progress as if the job had last run two hours ago and recorded all blocks until `through`. No vault state
+   * is stored.
+   */
   async function seed(vaults: readonly VaultOnChain[], through: number) {
     const timestamp = chain.timeOf(through)
     const last = { price: 1_000_000n, timestamp: timestamp - 7_200n, blockNumber: 1n }
@@ -93,7 +95,10 @@ function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
   return { chain, run, seed }
 }
 
-/** Table requests left of a run's 250: checking 50 transfers takes 51, and reading the list of vaults takes 2. */
+/**
+ * Table requests that a run may make for vaults. A run has 250. Checking 50 transfers takes 51, and reading the list
+ * of vaults takes 2.
+ */
 const TABLE_REQUESTS = 250 - 51 - 2
 
 describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,', () => {
@@ -118,7 +123,7 @@ describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,',
     const { report, took } = await run(vaults)
 
     expect(report).toMatchObject({ through: last, behind: 0 })
-    // A vault with a trade costs one call for its price. A run reads at most 100 prices for each 500 vaults.
+    // A deposit costs one call for the vault's price. A run reads at most 100 such prices for each 500 vaults.
     expect(took.calls).toBeLessThanOrEqual(20 + 12 + 4 * 100 + 4)
     expect(took.table).toBeLessThanOrEqual(TABLE_REQUESTS)
   })
@@ -133,7 +138,7 @@ test('A silent run over 95 vaults takes four table requests, and six chain calls
   const { report, took } = await run(vaults)
 
   expect(report).toMatchObject({ behind: 0, entries: 0 })
-  // The job refreshes each vault once an hour, so each run refreshes two of them.
+  // The job refreshes each vault once an hour, so each run, once a minute, refreshes two of 95 vaults.
   expect(report).toMatchObject({ prices: 2, states: 2 })
   expect(took).toMatchObject({ table: 4, calls: 7 })
 })
@@ -152,7 +157,7 @@ test('A hundred vaults with 37 days of past on Base cost one request per eight r
 
   const { report, took } = await run([recorded, ...added])
 
-  // A year of events takes ten times as long: two runs of 50 s, and two hours are allowed.
+  // A whole year has ten times as many events. The job would record them in two runs, and two hours are allowed.
   expect(report).toMatchObject({ behind: 0, entries: 3_600 })
   expect(took.requests).toBeLessThanOrEqual(blocks / 10_000 / 8 + 20)
   expect(took.seconds).toBeLessThan(RUN_MS / 4_000)

@@ -27,7 +27,7 @@ test('A silent minute of a hundred new vaults takes ten table requests until all
     expect(await run({ chainId: 8453 }, { remainingMs: () => 50_000 })).toMatchObject({ vaults: VAULTS, entries: 0 })
     minutes.push(memory.tries.length)
   }
-  // The first minute is left out, because it creates the records of all vaults. Each later minute reads prices for 25 vaults that
-  // have none.
+  // The first minute also creates the records of all vaults, so it is not compared. Each of the next three minutes
+  // reads prices for 25 vaults that have none.
   expect(minutes.slice(1)).toEqual([10, 10, 10, 6, 6, 6])
 })

@@ -3,7 +3,6 @@ import { test } from '../../support/browser.ts'
 
 const PATH = '/portfolio-indexor/markets/coins/bitcoin'
 
-/** A response as a browser page sees it. */
 type Seen = {
   readonly requestId: string | null
   readonly age: string | null
@@ -17,7 +16,8 @@ test('A browser caches a market response for a minute whatever its age, and no s
   coldService: service,
 }) => {
   const page = await browser.newPage()
-  // The page has the API's origin. A page from a test's route would switch off the browser's cache.
+  // The page must come from the API itself. Playwright switches off the browser's cache for a page that a test
+  // simulates.
   await page.goto(`${service.baseUrl}/health`)
   const fetchInPage = (path: string): Promise<Seen> =>
     page.evaluate(

@@ -40,7 +40,7 @@ const test = base
         searchCoins(world)({ ...CALL, query: { currency }, body: { search } }),
   )
 
-/** Null values of the fields that only CoinGecko's endpoint for a single coin has. */
+/** Fields that are null unless CoinGecko's endpoint for a single coin was read. */
 const BARE = {
   high_24h: null,
   low_24h: null,
@@ -80,7 +80,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
       current_price: 72_000,
       market_cap: 1.44e12,
       total_volume: 2.4e10,
-      // The change is 1.25 · 0.8 / 0.9 − 1, in percent.
+      // The change from the value a day ago is 1.25 · 0.8 / 0.9 − 1, in percent.
       price_change_percentage_24h: expect.closeTo(11.111111111, 8),
       platforms: {},
     })

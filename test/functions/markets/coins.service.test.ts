@@ -78,7 +78,8 @@ describe('A coin', () => {
       expectError(await get(coldService, `/token/id/made-up-${i}`), 'token_not_found')
     }
     expect(markets.asked()).toEqual([])
-    // Table requests that identify the caller are left out. The others read the list of coins at most once.
+    // Table requests that identify the caller are not counted. The search itself reads the list of coins at most
+    // once.
     const ofCaller = /^Query$|rate#/
     const others = coldService.table.tries.filter(({ action, body }) => !ofCaller.test(action) && !ofCaller.test(body))
     expect(others.length).toBeLessThanOrEqual(1)

@@ -5,7 +5,6 @@ import { expectError } from '../../support/errors.ts'
 import { test as base, get } from '../../support/market-service.ts'
 import { type Service, startAnew } from '../../support/service.ts'
 
-/** Two containers of the same service, with the test's clock. */
 const test = base.extend('containers', async ({ service, clock: _, markets: __ }, { onCleanup }) => {
   const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
   onCleanup(async () => {
@@ -44,7 +43,8 @@ describe('A source that requests a pause', () => {
         expect(wait).toBeLessThan(seconds)
         const stale = await get(service, '/markets/coins/ethereum')
         expect([stale.status, stale.headers.get('x-stale')]).toEqual([200, 'true'])
-        // The pause holds only for requests to CoinGecko, so a chart from another provider still works.
+        // After CoinGecko's refusal, the service pauses only requests to CoinGecko. A chart from another provider
+        // still works.
         const chart = await get(service, `/token/id/usd-coin?days=${service === one ? 1 : 7}`)
         expect([chart.status, chart.body.market_caps]).toEqual([200, []])
       }
@@ -67,7 +67,7 @@ describe('A source that requests a pause', () => {
 
 const MOST = 6
 
-/** Containers, a key whose request budget suffices for six fetches, and the key of another client. */
+/** Two containers, an API key whose budget suffices for six fetches from CoinGecko, and an API key of another client. */
 const strictTest = test.extend('strict', async ({ containers, clock, service }) => {
   clock.pass(600 - (Math.floor(Date.now() / 1000) % 600))
   const rate = { requests: MOST * UNITS.coingecko * 6, seconds: 3600 }
@@ -105,7 +105,7 @@ describe('A key that has spent its units for fetches', () => {
       }
       expect(markets.coinGecko.requests).toHaveLength(MOST)
 
-      // The other client's request is not refused. It refreshes the cached coin for both clients.
+      // The other client still has a budget, so its request refreshes the cached coin for both clients.
       const refreshed = await get(other, '/markets/coins/bitcoin', otherKey)
       expect([refreshed.status, refreshed.headers.get('x-stale')]).toEqual([200, null])
       expect((await get(one, '/markets/coins/bitcoin', key)).headers.get('x-stale')).toBeNull()

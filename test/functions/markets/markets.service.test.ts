@@ -44,7 +44,7 @@ describe('The supported coins', () => {
     expect(headers.get('x-stale')).toBeNull()
     expect(Number(headers.get('age'))).toBeLessThan(60)
     expect(headers.get('cache-control')).toBe(`public, max-age=${60 + Number(headers.get('age'))}`)
-    // The list has each chain's native coin, and two tokens of Solana, the last chain in it.
+    // The response has the native coin of each chain, and two other tokens of Solana, which is the last chain.
     expect(body).toHaveLength(CHAINS.length + 2)
     const kept = await markets.cacheAt().get({ market: MARKET })
     for (const [index, chain] of CHAINS.entries()) {

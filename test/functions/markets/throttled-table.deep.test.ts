@@ -3,7 +3,7 @@ import { expectError } from '../../support/errors.ts'
 import { get, test } from '../../support/market-service.ts'
 import type { Service } from '../../support/service.ts'
 
-/** Ways in which DynamoDB leaves a whole batch unprocessed. */
+/** Ways in which DynamoDB leaves all items of a batch unprocessed. */
 const FAILS: Record<string, (service: Service) => void> = {
   'refuses them': ({ table }) => {
     table.throttles = ({ action }) => action === 'BatchGetItem'

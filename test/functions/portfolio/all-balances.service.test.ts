@@ -33,7 +33,7 @@ type Entry = { readonly contract_address: string; readonly contract_ticker_symbo
 
 const test = base
   .extend('session', async ({ service }) => {
-    // Tests share wallets, and a wallet's cached balances are shared by all users.
+    // Tests use the same wallets. Balances are cached for each wallet, so they must be deleted before each test.
     const wallets = [...USERS, SOLANA_WALLET, ACCOUNTS.anchor, ACCOUNTS.relayer]
     await service.tables.cache.deleteMany(wallets.map(({ address }) => ({ pk: `balances#${address}`, sk: 'ANSWER' })))
     return createSession(service)
@@ -41,7 +41,6 @@ const test = base
   .extend('cache', { scope: 'file' }, ({ sharedService: { tables } }) =>
     sharedCache({ table: cacheStore(tables.cache), now: Date.now }),
   )
-  /** Stores the lists of tokens on the local chains, as the job refresh-tokens would. */
   .extend('lists', { auto: true, scope: 'file' }, async ({ cache, sharedService }) => {
     for (const key of KEYS) await cache.put(tokensKey(key), wellKnown(key))
     for (const { tokens, chainId } of sharedService.backends.chains) {
@@ -51,13 +50,12 @@ const test = base
       await cache.put(tokensKey(chain), [...native, ...listed])
     }
   })
-  /** Stores prices of Base's native coin and USDC, and of the euro, as the jobs would. */
   .extend('prices', { scope: 'file' }, async ({ cache, sharedService }) => {
     const [chain] = sharedService.backends.chains
     for (const key of KEYS) await cache.put(pricesKey(key), {})
     const unlisted = (chain?.unlisted ?? []).map(({ address }) => [address, { now: 1, dayAgo: 1, at: AT }] as const)
     await cache.put(pricesKey('base-mainnet'), {
-      // Unlisted tokens must not be shown even if they have a price.
+      // Unlisted tokens have a price too. The service must hide them nevertheless.
       ...Object.fromEntries(unlisted),
       native: { now: 3000, dayAgo: 2500, at: AT },
       [USDC]: { now: 1, dayAgo: 1, at: AT },
@@ -70,7 +68,10 @@ function balancesOf(service: Service, { headers }: Pick<Session, 'headers'>, que
   return service.call('GET', `${PATH}${query}`, { headers })
 }
 
-/** Returns the table requests except those that serve all users: quota leases of the key, and the hourly write of Solana's rent. */
+/**
+ * Returns the table requests for the user. Quota leases of the API key and the hourly write of Solana's rent serve
+ * all users, so they are excluded.
+ */
 function requestsOf({ table }: Service) {
   return table.tries.filter(
     ({ action, body }) => !body.includes('rate#') && !(action === 'PutItem' && body.includes('rent#')),
@@ -87,7 +88,6 @@ function wellKnown(key: string): ListedToken[] {
   return WELL_KNOWN_TOKENS.filter(({ chain }) => chain === key)
 }
 
-/** Builds a listed token that no wallet holds. */
 function someToken(chain: string, index: number): ListedToken {
   const address = getAddress(numberToHex(0x70ce0000 + index, { size: 20 }))
   const words = { symbol: `T${index}`, name: `Token ${index}`, coinKey: '', logoUrl: '', coinGeckoId: '' }
@@ -112,7 +112,6 @@ async function transfer(service: Service, from: Address, to: Address, amount: bi
   await callRpc(chain, [{ method: 'evm_mine', params: [] }])
 }
 
-/** Gives these chains URLs that do not respond, for containers that start later. */
 function cutOff({ backends }: Service, chains: readonly { readonly id: number }[]): void {
   const dead: [string] = ['http://127.0.0.1:9']
   const alive = Object.fromEntries(backends.chains.map(({ chainId, rpcUrl }) => [chainId, [rpcUrl] as [string]]))
@@ -150,7 +149,7 @@ describe('The balance of a user', () => {
         { address: SOLANA_WALLET.address, chain: 'solana-mainnet' },
       ]),
     )
-    // The list of an empty wallet still has the chain's native coin.
+    // The response lists the chain's native coin even for an empty wallet.
     expect(tokens['gnosis-mainnet']).toMatchObject([
       { contract_ticker_symbol: 'xDAI', contract_address: NATIVE, native_token: true, balance: '0' },
     ])
@@ -180,7 +179,7 @@ describe('The balance of a user', () => {
       quote_rate_24h: 2500,
       quote_24h_variation: 20,
     })
-    // No price is stored for tokens of Arbitrum.
+    // The service has no price for tokens of Arbitrum.
     expect(entry(reply, 'arbitrum-mainnet', 'USDC')).toMatchObject({
       balance: '1000000000000',
       quote: 0,
@@ -219,9 +218,9 @@ describe('The balance of a user', () => {
     prices: _,
   }) => {
     const onBase = service.backends.chains.flatMap(({ vaults }) => vaults).filter(({ chainId }) => chainId === BASE)
-    // Vaults of these protocols are their own share tokens.
+    // Vaults other than ERC-7540 vaults are their own share tokens.
     const vaults = onBase.filter(({ protocol }) => protocol !== 'erc7540')
-    // GoldRush's index of wallets lists share tokens like other tokens.
+    // GoldRush's list of a wallet's tokens also contains share tokens of vaults.
     const { goldRush } = service.backends.providers
     const rows = vaults.map(({ address }) => ({ contract_address: address, contract_decimals: 6, balance: '1' }))
     goldRush.rewrite = () => ({ status: 200, body: { error: false, data: { items: rows } } })
@@ -237,12 +236,12 @@ describe('The balance of a user', () => {
     expect(entry(reply, 'base-mainnet', 'hbUSDC')).toMatchObject({
       contract_name: 'Harbor USDC',
       defi: true,
-      // The value is the first deposit of 250,000 dollars and its gain.
+      // The value is the first deposit of 250,000 dollars plus its gain.
       quote: expect.closeTo(254_125.5, 0),
       quote_rate: expect.closeTo(1.0165, 4),
       price_available: true,
     })
-    // The vault's asset has no price, so the share has no value.
+    // The service has no price for the vault's asset, so the share has no value.
     expect(entry(reply, 'base-mainnet', 'mdDAI')).toMatchObject({ defi: true, quote: 0, price_available: false })
   })
 
@@ -307,11 +306,11 @@ describe('The balance of a user', () => {
       for (const wire of [service.table, ...Object.values(service.rpc)]) wire.reset()
       const reply = await balancesOf(service, session)
       const calls = service.backends.chains.map(({ chainId }) => callsIn(service.rpc[chainId] as Wire).length)
-      // Reads of Solana's rent are left out, because a container reads it once a minute with the lists.
+      // Reads of Solana's rent are not counted, because each container makes one per minute for all users.
       const ofUser = requestsOf(service).filter(({ body }) => !body.includes('rent#'))
       return { reply, calls, actions: ofUser.map(({ action }) => action).toSorted() }
     }
-    // Three reads remain: the session, the user, and both wallets in one batch.
+    // Three reads remain: the session, the user, and one batch with the cached balances of both wallets.
     const read = ['BatchGetItem', 'GetItem', 'GetItem']
     expect(await costs()).toMatchObject({ calls: [0, 0], actions: read })
     const keys = service.table.tries.flatMap(({ body }) => JSON.parse(body).keys ?? []).map(({ pk }) => pk)
@@ -424,7 +423,7 @@ describe('The balance of a user', () => {
       const more = Array.from({ length: 300 - listed.length }, (_, i) => someToken(key, i))
       await cache.put(tokensKey(key), [...listed, ...more])
     }
-    // A container keeps the old lists in memory for a minute.
+    // A container caches the lists of tokens for a minute.
     clock.pass(60)
     const { requests } = service.backends.providers.idleChains
     requests.length = 0
@@ -467,7 +466,7 @@ describe('A decision of an operator about a user', () => {
 })
 
 describe('A chain that fails', () => {
-  // Tests of reads of a single chain cover the other failures.
+  // Tests of single chains cover other failures of a node.
   test('does not affect the others', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     const wire = service.rpc[BASE]
@@ -602,7 +601,7 @@ describe('A token beyond the list on Solana', () => {
       return { status: 200, body: { error: false, data: { items } } }
     }
     await linkSolana(service, session)
-    // The clock advances until cached responses of GoldRush from other tests expire.
+    // The clock advances by two days, so that responses of GoldRush from other tests are no longer cached.
     clock.pass(2 * 86_400)
     const reply = await balancesOf(service, session)
     const unlisted = reply.body.tokens['solana-mainnet'].filter((one: Entry) => one.contract_ticker_symbol === 'PYUSD')
@@ -657,7 +656,6 @@ describe('An index of tokens', () => {
 describe('The indexes of a stage', () => {
   type Key = 'alchemy' | 'goldRush'
 
-  /** Returns the user's balances from new containers that use GoldRush or Alchemy only if their key is in `keys`. */
   async function balancesBy(service: Service, session: Session, keys: readonly Key[]): Promise<HttpReply> {
     const { url } = service.backends.providers
     const keyOf = (name: Key) => (keys.includes(name) ? { apiKey: 'local' } : {})
@@ -685,7 +683,7 @@ describe('The indexes of a stage', () => {
     expect(alchemy.body.tokens).toEqual(goldRush.body.tokens)
     expect(entry(alchemy, 'base-mainnet', 'HARBOR').balance).toBe((1250n * 10n ** 18n).toString())
     expect(alchemy.body.errors).toBeUndefined()
-    // Each chain costs one request of 20 units. Two chains have two tokens each whose metadata costs 10.
+    // Each chain costs one request of 20 units. Two chains have two tokens each whose metadata costs 10 units.
     expect(spent.units - before).toBe(20 * EVM_KEYS.length + 10 * 2 * 2)
   })
 
@@ -730,7 +728,7 @@ describe('An index that fails', () => {
     await linkEvm(service, session, ALICE)
     const good = await balancesOf(service, session)
     goldRush.rewrite = () => ({ status: 402, body: { error: true, error_code: 402 } })
-    // The clock advances until the cached response of GoldRush expires.
+    // The clock advances by two days, so that the response of GoldRush is no longer cached.
     clock.pass(2 * 86_400)
     const reply = await balancesOf(service, session)
     expect(reply.status).toBe(200)

@@ -18,7 +18,7 @@ const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, A
 const NOBODY: Address = getAddress('0x00000000000000000000000000000000000000F1')
 const ETHER = 10n ** 18n
 
-/** Contracts that are no valid tokens, named by their behaviour when called. */
+/** Contracts that are no valid tokens: address and bytecode. The name says how the contract answers calls. */
 const BROKEN = {
   reverts: [getAddress('0x00000000000000000000000000000000000000E1'), '0x5f5ffd'],
   burns: [getAddress('0x00000000000000000000000000000000000000E2'), '0xfe'],
@@ -43,7 +43,7 @@ const test = base
       transaction(admin, dai, 'mint', [BOB, 3n * ETHER]),
       transaction(ALICE, usdc, 'approve', [vault, 2_000_000n]),
       transaction(ALICE, vault, 'deposit', [2_000_000n, ALICE]),
-      // The vault gains, so that a share is worth half as much again.
+      // The vault gains 1 USDC on 2 USDC, so a share is worth 50 % more.
       transaction(admin, usdc, 'mint', [vault, 1_000_000n]),
     ])
     await callRpc(
@@ -92,7 +92,7 @@ describe('The balance of wallets on an EVM chain', () => {
     const vaults = [someVault({ address: vault, shareToken: vault, asset: usdc, shareDecimals: 6 })]
     const wallets = [ALICE, BOB, NOBODY]
     const balances = await readEvmBalances(reader, wallets, listed('native', usdc, dai, usdc), vaults)
-    // OpenZeppelin's vaults round down, because they count one virtual share.
+    // The value is rounded down, because OpenZeppelin's vaults add one virtual share to the supply.
     const share = { symbol: 'cv', price: 1_499_999n }
     expect(balances).toEqual([
       {

@@ -24,7 +24,7 @@ chainlessTest(
       vi.unstubAllEnvs()
       await stop()
     })
-    // The clock advances to the start of a rate window, so that no window ends within the test.
+    // The clock advances to the start of a rate window of 600 s. The test then ends within the same window.
     clock.pass(600 - ((Date.now() / 1000) % 600))
     const { clientId = '' } = parseApiKey(service.apiKey) ?? {}
     const { text: key, key: stored } = someKey(clientId, { limits: DEFAULT_LIMITS })
@@ -44,14 +44,15 @@ chainlessTest(
     }
     const BALANCES = '/portfolio-indexor/allBalances'
     const NFTS = '/portfolio-indexor/nft'
-    // One process stands for all containers. The users send requests one after another, within one rate window.
+    // The users send their requests one after another, all within the same rate window of the key.
     const nfts: number[] = []
     for (const [index, session] of sessions.slice(0, USERS).entries()) {
       const network = index < USERS - 1 ? 0 : 1
       expect((await ask(BALANCES, network, session)).status).toBe(200)
       nfts.push((await ask(NFTS, network, session)).status)
     }
-    // A fetch costs 20 request units, so a user's wallets cost 2,800. One network may use 6,000 of the key's 60,000.
+    // A user's 20 wallets cost 2,800 request units, 20 for each fetch. One network may use 6,000 of the key's 60,000
+    // units.
     expect(nfts).toEqual([200, ...Array(USERS - 2).fill(429), 200])
     const [other] = sessions.slice(USERS)
     if (!other) throw new Error('There is no other user.')

@@ -28,7 +28,6 @@ function nftsOf(service: Service, { headers }: Session): Promise<HttpReply> {
   return service.call('GET', PATH, { headers })
 }
 
-/** Returns the requests for NFTs that the GoldRush API received. */
 function listNftRequests({ backends }: Service): string[] {
   return backends.providers.goldRush.requests.filter((path) => path.includes('balances_nft'))
 }
@@ -193,7 +192,7 @@ describe('The NFTs of a user', () => {
     await linkEvm(service, session, ALICE)
     service.backends.providers.goldRush.rewrite = (reply, { url }) =>
       url.pathname.includes('base-mainnet') ? { status: 402, body: { error: true } } : reply
-    // The cached response is too old to be used.
+    // The clock advances by two days, so that the cached response is too old to be used.
     clock.pass(2 * 86_400)
     const { body } = await nftsOf(service, session)
     expect(body.errors).toEqual({ 'base-mainnet': 'Upstream unavailable' })

@@ -7,14 +7,13 @@ import type { WalletBalances } from '../../../lib/portfolio/wallet-balances.ts'
 const WALLETS = ['one', 'two']
 const NOW = Date.parse('2026-06-01T12:00:00.000Z')
 
-/** Creates the refresh of two wallets on Solana. Records the queried wallets and the cached items. */
 function buildRefresh({ isIndexDown = false } = {}) {
   const items = new Map<string, WalletBalances>()
   const asked: string[] = []
   const node = { read: async () => 7 }
   let now = NOW
   const refresh = createBalancesRefresh({
-    // Services that a refresh uses: a cache by key, a node, and an index of wallets without tokens.
+    // The refresh gets a cache in memory, a simulated node, and an index that knows no tokens of a wallet.
     cache: {
       get: async (keys: Record<string, { key: string }>) =>
         Object.fromEntries(
@@ -23,7 +22,7 @@ function buildRefresh({ isIndexDown = false } = {}) {
       putMany: async (answers: readonly (readonly [{ key: string }, WalletBalances])[]) => {
         for (const [{ key }, value] of answers) items.set(key, value)
       },
-      // The cast is safe because a refresh uses only this part of the cache.
+      // The cast is safe, because the refresh uses only this part of the cache.
     } as never,
     getReader: () => {
       throw new Error('There is no EVM chain.')

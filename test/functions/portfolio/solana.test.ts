@@ -13,7 +13,6 @@ const [TOKEN, TOKEN_2022] = TOKEN_PROGRAMS
 
 type Answers = (request: RpcRequest) => unknown
 
-/** Simulates a node that returns these results for calls, and refuses calls without one. */
 function nodeOf(answers: Answers) {
   const batches: RpcRequest[][] = []
   const answering: typeof fetch = async (_, init) => {
@@ -29,7 +28,6 @@ function nodeOf(answers: Answers) {
   return { batches, rpc: createRpc(['https://node.example'], { fetch: answering, random: () => 0, now: () => 0 }) }
 }
 
-/** Builds a token account as a Solana node returns it, with fields that the service does not use. */
 function account(mint: string, amount: string, decimals = 6) {
   const tokenAmount = { amount, decimals, uiAmount: Number(amount) / 10 ** decimals, uiAmountString: 'any' }
   const info = { isNative: false, mint, owner: ALICE, state: 'initialized', tokenAmount }
@@ -39,7 +37,7 @@ function account(mint: string, amount: string, decimals = 6) {
 
 type Holdings = { readonly sol?: unknown; readonly accounts?: Readonly<Record<string, unknown>> }
 
-/** Builds the node's results for each wallet. Token programs that are not named have no accounts. */
+/** Builds a node's results for these wallets. A wallet has no accounts of a token program that is not named. */
 function holding(wallets: Readonly<Record<string, Holdings>>, rent: unknown = 650_240): Answers {
   const context = { apiVersion: '3.0.6', slot: 381_000_000 }
   return ({ method, params: [wallet, filter] }) => {
@@ -113,7 +111,7 @@ describe('The balance of wallets on Solana', () => {
     const anyAccounts = fc.array(
       fc.record({
         program: fc.constantFrom(TOKEN, TOKEN_2022),
-        // Mints are named per program, because a mint belongs to only one program.
+        // A mint belongs to only one token program, so each program has mints of its own.
         mint: fc.constantFrom('one', 'two', 'three'),
         amount: fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }),
       }),

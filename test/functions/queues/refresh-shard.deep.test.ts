@@ -12,7 +12,7 @@ import { scanTable } from '../../support/tables.ts'
 const BASE = 8453
 const CLIENTS = ['0000000001', '0000000002']
 const TIME = { remainingMs: () => 50_000 }
-/** Maximum number of vaults that one Lambda handles in these tests. */
+/** Maximum number of vaults that one Lambda invocation handles in these tests. */
 const MOST = 4
 const VAULTS = someVaults(12)
 
@@ -53,16 +53,14 @@ const test = base
       divided: ofChain(MOST),
       whole: ofChain(1_000),
       take: async (message: Message) => contract.report.parse(await refreshShard(services)(message, TIME)),
-      /** Returns the queue messages sent since the last call. */
       sent: () => messages.splice(0),
       pass: (seconds = 60) => clock.set(clock.now() + seconds * 1000),
-      /** Holds the next run after it has read events and before it records them. */
+      /** Makes the next run wait between its read of events and its write of records. */
       hold(): Hold {
         const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
         hold = { begin: begun.resolve, end: end.promise }
         return { begun: begun.promise, end: end.resolve }
       },
-      /** Makes a deposit in each vault, and mines enough blocks to make it final. */
       deposit() {
         const block = chain.state.head
         chain.emit(vaults.map(({ address }) => buildDepositEvent(address, block, 5_000_000n)))
@@ -71,7 +69,6 @@ const test = base
       async recorded() {
         return await scanTable(tables.deposits)
       },
-      /** Returns the events of each client, sorted. */
       async told() {
         const all = CLIENTS.map(async (clientId) => {
           const events = await services.eventLog.list(clientId, { after: 0, limit: 1_000, now: 0 })
@@ -115,7 +112,7 @@ describe('A chain with more vaults than one run records', () => {
     for (const message of second) expect(await stage.take(message)).toMatchObject({ outcome: 'too late' })
     expect(ofTables).toEqual([])
     expect(chain.counts.requests).toBe(requests)
-    // A run over all vaults at the end records nothing more.
+    // A run over all vaults finds nothing that the smaller runs did not record.
     const recorded = await stage.recorded()
     expect(await stage.whole()).toMatchObject({ outcome: 'refreshed', vaults: 12, entries: 0, prices: 0 })
     expect(await stage.recorded()).toEqual(recorded)
@@ -240,7 +237,8 @@ describe('If a run over a shard begins each minute', () => {
     for (let runs = 0; runs < 3; runs += 1) {
       stage.pass()
       await stage.take({ chainId: BASE, shard: '', askedAt: services.now() })
-      // All vaults are marked as having open requests, so that each run reads them.
+      // Every vault is marked as having open requests. The next run then reads the requests of as many vaults as
+      // possible.
       const progress = await records.getProgress(vaults)
       const asking = vaults.flatMap((vault, index) => {
         const of = progress[index]

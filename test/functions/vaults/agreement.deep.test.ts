@@ -17,7 +17,10 @@ const [ALICE, BOB] = USERS
 const BASE = 8453
 const ARBITRUM = 42161
 
-/** Endpoints that return transactions, which need the agreement of two nodes. */
+/**
+ * Requests whose replies contain transactions to sign. The service prepares them only from data on which two nodes
+ * agree.
+ */
 const ENDPOINTS = [
   'deposit',
   'synchronous deposit',
@@ -34,7 +37,7 @@ const ENDPOINTS = [
 type Endpoint = (typeof ENDPOINTS)[number]
 type Replies = Readonly<Record<Endpoint, HttpReply>>
 
-/** Lies of a node, each with the endpoints whose transactions it would change. */
+/** False data from one node. Each row names the requests whose transactions the false data would change. */
 const LIES: readonly (readonly [lie: string, bites: readonly Endpoint[]])[] = [
   ['the vault is paused', ['deposit', 'withdrawal', 'claim', 'claim of a withdrawal', 'cancellation']],
   ['the vault is closing', ['deposit', 'withdrawal']],
@@ -110,7 +113,10 @@ async function prepare(service: Service) {
     key,
     lies,
     truth: truth as Replies | undefined,
-    /** Sends the requests one after another by default. In parallel they would exceed the nodes' time limit on a busy machine. */
+    /**
+     * Requests are sent one after another by default. In parallel, a busy machine would exceed the time limit for
+     * nodes.
+     */
     async ask(by: Service, { atOnce = false, only = ENDPOINTS as readonly Endpoint[] } = {}): Promise<Replies> {
       const replies: Partial<Record<Endpoint, Promise<HttpReply>>> = {}
       for (const endpoint of only) {
@@ -125,11 +131,11 @@ async function prepare(service: Service) {
   }
 }
 
-/** Returns the transactions to sign, or the error, as text without values that depend on the time. */
+/** Returns the transactions or the error of a reply as text. Values that depend on the time are left out. */
 function textOfTransactions({ status, body }: HttpReply): string {
   if (status !== 200) return `${status} ${body.code}`
   const { approval, operations, claimable, cancelled, withdrawal, isCrossChain } = body
-  // Only selectors are compared across chains, because calldata for the bridge contains times.
+  // Calldata for the bridge contains times, so only function selectors are compared for transfers between chains.
   const data = isCrossChain ? operations.map(({ data }: { data: string }) => data.slice(0, 10)) : operations
   return stringify({ approval, data, claimable, cancelled, withdrawal })
 }
@@ -149,7 +155,6 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** Starts the service in new containers that read Base from these nodes. */
   .extend('reading', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {
@@ -164,7 +169,6 @@ const test = base
       return cold.service
     }
   })
-  /** Replies from one honest node. */
   .extend('truth', async ({ stage, reading, honest }) => {
     stage.truth ??= await stage.ask(await reading(honest))
     return stage.truth
@@ -194,7 +198,7 @@ describe('A node that claims that', () => {
 })
 
 function expectTruth(replies: Replies, truth: Replies) {
-  // Endpoints without a reply were not requested, so they are left out.
+  // Requests that were not sent have no reply and are skipped.
   for (const endpoint of Object.keys(replies) as Endpoint[]) {
     expect([endpoint, textOfTransactions(replies[endpoint])]).toEqual([endpoint, textOfTransactions(truth[endpoint])])
   }
@@ -222,7 +226,6 @@ describe('When one of two nodes is to', () => {
   )
 })
 
-/** The endpoints that read most from nodes. */
 const BUSIEST_ENDPOINTS = ['cross-chain deposit', 'withdrawal of everything', 'claim'] as const
 
 describe('Of three nodes', () => {
@@ -249,7 +252,6 @@ describe('Of three nodes', () => {
   })
 })
 
-/** Takes a snapshot of the chain now and reverts to it after the test. */
 async function revertAfterTest(chain: LocalChain) {
   const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
   onTestFinished(async () => {
@@ -284,7 +286,6 @@ describe('A node slightly behind is no contradiction', () => {
   })
 })
 
-/** Makes a node stop at this block: it serves it as the latest one. */
 function stop(wire: Wire, head: unknown) {
   wire.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
 }
@@ -326,7 +327,6 @@ describe('A node that is more than some seconds behind', () => {
   })
 })
 
-/** Builds a change that reports this time for the latest block, in its header and in contract calls. */
 function withTime(timestamp: Hex): Change {
   const changeTime = changeAggregate((data, selector, { params }) =>
     selector === BLOCK_TIME && params[1] === 'latest' ? pad(timestamp) : data,
@@ -337,7 +337,6 @@ function withTime(timestamp: Hex): Change {
       : changeTime(result, call)
 }
 
-/** Makes a node report a block with a false number as its latest. */
 function inventHead(wire: Wire, change: (number: bigint) => bigint) {
   const made = (number: Hex) => change(BigInt(number))
   const changeNumber = changeAggregate((data, selector, { params }) =>
@@ -360,7 +359,7 @@ describe('For a block that a node invented', () => {
       inventHead(other, () => 1n)
       const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
-      // Two errors are possible, because a local chain restored from a file does not know its first block.
+      // Either error is right, because a local chain that was restored from a file has no first block to compare.
       expect(['nodes_disagree', 'upstream_bad_answer']).toContain(deposit.body.code)
     },
   )
@@ -415,7 +414,7 @@ test.for<[number]>([[0], [3]])(
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
     const number = numberToHex(BigInt(head as Hex) - BigInt(apart))
     if (apart > 0) other.rewriteRequest = (body) => body.replaceAll('"latest"', `"${number}"`)
-    // Requests between chains are left out, because they also read the clocks of the bridge's pools.
+    // Transfers between chains are excluded, because they also read the clocks of the bridge's pools.
     const only = ENDPOINTS.filter((endpoint) => !endpoint.includes('chain'))
     const asked = (wire: Wire) => {
       const count = wire.bodies.length
@@ -525,7 +524,7 @@ describe('A response names the blocks it rests on:', () => {
 
   test('the block of the last known state if a chain cannot be read', async ({ stage, reading, honest }) => {
     const service = await reading(honest)
-    // The job is imported now, so that it runs in those containers and uses their nodes.
+    // The import comes after the start of the containers, so that the job reads the same nodes as the containers.
     const { refresh } = await import('../../support/records.ts')
     await refresh(BASE)
     await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])

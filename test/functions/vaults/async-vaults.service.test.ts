@@ -20,21 +20,22 @@ const MAKES = ['aggregated', 'counted', 'redemptions'] as const
 const ASYNC_MAKES = ['aggregated', 'counted'] as const
 const ONE = 10n ** 6n
 
-/** Lists the calls in a reply: contract, function and arguments. */
 const callsIn = ({ body }: HttpReply) =>
   [...body.approval, ...body.operations].map(({ to, data }) => {
     const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
     return [to, functionName, ...(args ?? [])]
   })
 
-/** Sends the transactions of a reply and expects its gas estimate to be fair. */
 async function send(vault: TestAsyncVault, reply: HttpReply) {
   const receipts = await vault.send(ALICE, reply)
   expectSuccess(receipts)
   expectFairGas(reply, receipts)
 }
 
-/** Deposits through the service for this many shares. Settles and claims if the vault takes deposits by request. */
+/**
+ * Makes Alice a holder of `shares`. If the vault takes deposits only by request, the deposit is also settled and
+ * claimed.
+ */
 async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint) {
   await vault.mint(ALICE.address, assets)
   await vault.approve(ALICE.address, assets)
@@ -49,11 +50,11 @@ async function depositInto(vault: TestAsyncVault, assets: bigint, shares: bigint
   await vault.act(ALICE.address, 'mint', shares, ALICE.address, ALICE.address)
 }
 
-/** Makes a request and returns its id: the highest id that has a pending amount. */
+/** Makes a request and returns its id, which is the highest id with a pending amount. */
 async function requestId(vault: TestAsyncVault, kind: 'deposit' | 'redeem', request: () => Promise<unknown>) {
   await request()
   const view = kind === 'deposit' ? 'pendingDepositRequest' : 'pendingRedeemRequest'
-  // A vault whose requests all have the id 0 reports the pending amount for any id.
+  // Some vaults give all requests the id 0. They report the pending amount for any id.
   if ((await vault.read(view, 0n, ALICE.address)) > 0n) return 0n
   for (let id = 9n; id > 0n; id -= 1n) if ((await vault.read(view, id, ALICE.address)) > 0n) return id
   return 0n
@@ -96,7 +97,7 @@ describe('an ERC-7540 vault with only the standard interface', () => {
       totalAssets: '0',
       totalSupply: '0',
       sharePrice: `${ONE}`,
-      // Null fields that ERC-7540 does not have are not listed in `missing`.
+      // Values that ERC-7540 vaults do not have are null. `missing` lists only values that could not be read.
       ...Object.fromEntries(
         [
           ...['owner', 'safe', 'valuationManager', 'feeReceiver', 'paused', 'pendingSilo', 'pendingDeposits'],
@@ -164,7 +165,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
         if (asked === 'shares') expect(shares).toBe(7n * ONE)
         if (asked === 'max') expect(shares).toBe(100n * ONE)
         if (asked === 'amount') {
-          // The withdrawal uses the smallest number of shares that are worth the amount.
+          // The withdrawal must use the smallest number of shares that is worth the amount.
           expect(await vault.read('convertToAssets', shares)).toBeGreaterThanOrEqual(20n * ONE)
           expect(await vault.read('convertToAssets', shares - 1n)).toBeLessThan(20n * ONE)
         }
@@ -272,7 +273,7 @@ describe('a withdrawal from an ERC-7540 vault', () => {
     const wire = withoutSimulation(service, vault)
     expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
     wire.rewrite = undefined
-    // The vault now reports five pending shares for every request id.
+    // The vault's changed bytecode reports five pending shares for every request id.
     await answerInItsPlace(vault, 'f5a23d8d', '60055f5260205ff3')
     expectError(await vault.withdraw(ALICE, { shares: `${ONE}` }), 'previous_withdrawal_request_not_settled')
   })
@@ -305,7 +306,8 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
     expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
     const id = await requestId(vault, 'redeem', () => vault.act(alice, 'requestRedeem', 50n * ONE, alice, alice))
     await vault.mint(ROLES.safe, 100n * ONE)
-    // Settlement prices leave a remainder, because the average of both parts is rounded down.
+    // The two settlements have different prices, so their average price is not exact. The claim must still pay the
+    // exact sum.
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 7n * ONE, 11_111_111n)
     await vault.act(ROLES.safe, 'fulfillRedeem', id, alice, 13n * ONE, 17_777_777n)
     const before = await vault.balanceOf(alice)
@@ -413,12 +415,15 @@ test("Third-party requests for the user neither hide the user's own nor raise th
   const asked = Array.from({ length: 110 }, (_, index) => 200n - BigInt(index)).toSpliced(50, 10)
   const shown = asked.reduce((total, shares) => total + shares, 1n)
   expect(body).toMatchObject({ status: 'pending', amounts: { pendingRedeemShares: `${shown}` } })
-  // The pending shares of 102 ids are read: the 50 largest requests, the last 50, her own, and the id 0.
+  // The service reads 102 request ids: the 50 largest requests, the 50 latest, the user's own request, and the id 0.
   expect((wire?.bodies ?? []).join().split('f5a23d8d').length - 1).toBe(102)
   expect((await vault.cancel(ALICE, 'withdrawal')).status).toBe(200)
 })
 
-/** Returns the data of both users. Asserts that they are equal when read from the chain and from the job's records. */
+/**
+ * Returns the API's data of both users. Asserts that they are the same before and after the job records the vault's
+ * events.
+ */
 async function shownOf(service: Service, vault: TestAsyncVault) {
   const views = viewsFor(service, vault.key)
   const show = async () => ({
@@ -432,7 +437,7 @@ async function shownOf(service: Service, vault: TestAsyncVault) {
   const live = await show()
   await recordAll(vault.chain)
   const recorded = await show()
-  // Prices are not compared, because only the job reads them.
+  // Price histories are not compared, because only the job stores past prices.
   recorded.position.sharePriceHistory = live.position.sharePriceHistory
   expect(recorded).toEqual(live)
   return live
@@ -451,7 +456,7 @@ describe('the history of an ERC-7540 vault', () => {
       )
       await vault.actOnShare(ALICE.address, 'transfer', BOB.address, 10n * unit)
       await act(ROLES.safe, 'updatePrice', 2n * unit)
-      // The position counts a pending amount, so that it does not look like a loss.
+      // The position's value includes the pending amount. Without it, the position would show a loss.
       const requested = await shownOf(service, vault)
       expect(requested.positions).toMatchObject([
         {

@@ -30,12 +30,14 @@ const claimOf = (vaultAddress: Address) => ({ vaultAddress, userAddress: USER.ad
 
 const countOf = ({ backends }: Service) => backends.chains.flatMap(({ vaults }) => vaults).length
 
-/** Returns the number of HTTP requests to each chain since `forget`. */
 const countRequests = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, arbitrum: rpc[42161]?.bodies.length })
 
 const Keyed = z.object({ key: z.object({ pk: z.string() }) })
 
-/** Counts table queries and quota leases since `forget`, and lists the partitions of all other single items that were read. */
+/**
+ * Counts the table's queries and quota leases since the last `forget`. `keys` lists the partition keys of other
+ * single items that were read.
+ */
 function queriesAndKeys({ table }: Service) {
   const keys = table.tries.flatMap(({ request }) => ('key' in request ? [Keyed.parse(request).key.pk] : []))
   const isLease = (key: string) => key.startsWith('rate#')
@@ -50,7 +52,6 @@ function forget({ rpc, table }: Service): void {
   for (const wire of [...Object.values(rpc), table]) wire.reset()
 }
 
-/** Creates a client with many vaults on Base and on Arbitrum, all copies of the local ones. */
 async function createLargeClient(
   { backends, createClient }: Service,
   counts: readonly [base: number, arbitrum: number],
@@ -81,7 +82,6 @@ async function createLargeClient(
   return apiKey
 }
 
-/** Returns the number of eth_call calls to each chain since `forget`. */
 const countReads = ({ rpc }: Service) =>
   [8453, 42161].map(
     (chainId) =>
@@ -91,7 +91,6 @@ const countReads = ({ rpc }: Service) =>
   )
 
 const test = base
-  /** Stores prices and reward campaigns as the jobs do. */
   .extend('prices', { auto: true, scope: 'file' }, async ({ sharedService }) => {
     const cache = sharedCache({ table: cacheStore(sharedService.tables.cache), now: Date.now })
     for (const chain of ['base-mainnet', 'arbitrum-mainnet']) await cache.put(pricesKey(chain), {})
@@ -245,7 +244,7 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
       for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
       const failed = await Promise.all([list(), list(), list()])
       expect(failed.map(isStale)).toEqual([true, true, true])
-      // Three lists share their reads, and each chain's only node is tried twice.
+      // The three requests for the list share their reads. Each chain's only node is tried twice.
       expect(countRequests(service)).toEqual({ base: 2, arbitrum: 2 })
       forget(service)
       expect(isStale(await list())).toBe(false)
@@ -472,7 +471,6 @@ describe('No chain gets a request', () => {
   })
 })
 
-/** A valid request to each endpoint that identifies the caller by its key. */
 const ENDPOINTS: [string, (service: Service, vault: Address, key: string) => ReturnType<Service['call']>][] = [
   ['the vault list', (service, _, key) => service.call('GET', LIST, { key })],
   ['a deposit', (service, vault, key) => service.call('POST', DEPOSIT, { key, body: depositOf(vault) })],
@@ -505,14 +503,15 @@ describe('Authentication takes', () => {
     asyncVault,
   }) => {
     for (const [, ask] of ENDPOINTS.slice(1)) await ask(coldService, asyncVault, coldService.apiKey)
-    // The deposit, the status and the list each have a container, and no request reads a key.
+    // Each request updates a quota lease of its key. No request reads another single item of the table.
     expect(queriesAndKeys(coldService)).toMatchObject({ keys: [], leases: ENDPOINTS.length - 1 })
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     const batches = coldService.table.tries.flatMap(({ action, body }) => (action === 'BatchGetItem' ? [body] : []))
-    // Progress is read by three endpoints: the deposit, the status and the list.
+    // Three endpoints read the vaults' progress: the deposit, the status and the list.
     expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(3)
-    // Pinned code and price are read by two endpoints, the deposit and the list, each in its own container.
+    // Two endpoints read the expected contract code and the price: the deposit and the list. Each has a container of
+    // its own.
     expect(batches.filter((body) => body.includes('PIN'))).toHaveLength(2)
     expect(batches.filter((body) => body.includes('prices#'))).toHaveLength(1)
     expect(batches.filter((body) => body.includes('campaigns#'))).toHaveLength(1)
@@ -541,7 +540,7 @@ describe('Authentication takes', () => {
     const { body } = await service.call('GET', LIST)
     expect(body.data).toHaveLength(countOf(service))
     const asked = service.table.tries.map(({ action }) => action)
-    // Each chain costs one batch.
+    // Each chain costs one batch read of its vaults' last states.
     expect(asked).toEqual(['BatchGetItem', 'BatchGetItem'])
   })
 
@@ -551,14 +550,12 @@ describe('Authentication takes', () => {
   })
 })
 
-/** Costs since the last reset: capacity units read and written, table requests, and calls to chains. */
 type Cost = { readonly read: number; readonly written: number; readonly tables: number; readonly chains: number }
 
 function cost(read: number, written: number, tables: number, chains: number): Cost {
   return { read, written, tables, chains }
 }
 
-/** Returns a function that reports the costs up to its call. */
 function countCosts(service: Service): () => Cost {
   return () => {
     const { tries } = service.table
@@ -575,8 +572,8 @@ function countCosts(service: Service): () => Cost {
 
 describe('The costs of the first request to a container and the next ones, for a client of 106 vaults:', () => {
   const POSITIONS = `/defi-vaults/v1/defi/user/${USER.address}`
-  // Capacity units read are 9 for the client's items, one per pin, and a half per vault's progress every 30 s. One unit is
-  // written for the key's quota lease.
+  // The read units are 9 for the client's items, one for the expected code of each vault, and half a unit for each
+  // vault's progress. The written unit is the API key's quota lease.
   test.for<[string, string, (vaults: { syncVault: Address }) => object | undefined, Cost, Cost]>([
     ['the list', LIST, () => undefined, cost(169, 1, 8, 8), cost(0, 0, 0, 8)],
     [

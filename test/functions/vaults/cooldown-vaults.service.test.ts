@@ -21,13 +21,12 @@ const test = base.extend('held', ({ service }) =>
     await recordAll(vault.chain)
     await vault.mint(ALICE.address, vault.units('1000'))
     expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, vault.units('1000'))))
-    // Minted assets raise the share price to a number that is not round.
+    // Assets minted to the vault raise the share price to a number that is not round, so that rounding errors show.
     await vault.mint(vault.address, vault.units('77.777777'))
     return vault
   }),
 )
 
-/** Returns the timestamp of the chain's last block in seconds. */
 async function clockOf({ chain }: TestVault): Promise<number> {
   return Number((await getBlock(createChainClient(chain))).timestamp)
 }
@@ -43,7 +42,6 @@ const callsIn = ({ body }: HttpReply) =>
     return [functionName, ...(args ?? [])]
   })
 
-/** Sends the transactions of a reply after the client library has verified them. */
 async function send(vault: TestVault, preparation: Preparation, asked: object, reply: HttpReply) {
   const input = { vaultAddress: vault.address, userAddress: ALICE.address, ...asked }
   expect(verifyTransactions(preparation, input, reply.body)).toMatchObject({ ok: true })
@@ -61,7 +59,6 @@ async function withdraw(vault: TestVault, asked: object) {
 const claim = async (vault: TestVault) =>
   send(vault, 'claim', { kind: 'withdrawal' }, await vault.claimWithdrawal(ALICE))
 
-/** Returns Alice's request status, her withdrawals, oldest first, and her position. */
 async function show(service: Service, vault: TestVault, { address } = ALICE) {
   const views = viewsFor(service, vault.key)
   const { status, claimableAt, amounts } = (await vault.withdrawStatus({ address })).body
@@ -71,10 +68,9 @@ async function show(service: Service, vault: TestVault, { address } = ALICE) {
   return { status, claimableAt, amounts, withdrawals: oldestFirst, position: positions.map(withoutYield)[0] }
 }
 
-/** Removes the yield, which changes as time passes since the last price. */
 const withoutYield = ({ apy: _, annualYield: __, vault: ___, ...rest }: HttpReply['body']) => rest
 
-/** Returns Alice's data. Asserts that they are equal when read from the chain and from the job's records. */
+/** Returns Alice's data. Asserts that they are the same before and after the job records the vault's events. */
 async function showBoth(service: Service, vault: TestVault) {
   const live = await show(service, vault)
   await recordAll(vault.chain)
@@ -228,11 +224,11 @@ describe('A cooldown vault', () => {
     expect(told.map(({ type, data }) => [type, data['userAddress']])).toEqual(
       ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
     )
-    // The job no longer reads the vault's requests, once the amounts that it read are final.
+    // The job stops reading the vault's open requests after the amounts that it has read are final.
     await recordAll(held.chain)
     expect([...(await scanRecords(service)).keys()].filter((key) => key.includes(' OPEN#'))).toEqual([])
 
-    // The next payment is less than all requests together. The transaction that paid is therefore unknown.
+    // The next payment is smaller than the sum of all requests. The service cannot know which requests it pays.
     await withdraw(held, { amount: '30000000' })
     await passTime(held, WEEK)
     await claim(held)

@@ -32,7 +32,10 @@ type Options = {
   readonly whitelisted?: boolean
 }
 
-/** Opens a vault in which a third of Alice's shares was redeemed at an uneven price and is claimable. */
+/**
+ * Opens a vault in which Alice can claim a third of her shares. They were redeemed at a share price that is not
+ * round.
+ */
 async function openWithClaim(service: Service, { generation = '0.5', ...options }: Options = {}) {
   const fees = generation === '0.6' && { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
   const vault = await openLagoonVault(service, { generation, ...options, ...fees })
@@ -54,7 +57,7 @@ const redeemable = (vault: TestVault) => vault.read('claimableRedeemRequest', 0n
 
 const test = base
   .extend('sharedJourney', { scope: 'file' }, ({ sharedService }) => openWithClaim(sharedService))
-  /** A transfer of USDC from a Lagoon vault on Base to Arbitrum, for tests that need no other vault. */
+  /** A withdrawal of USDC from a Lagoon vault on Base to Arbitrum. Tests that change nothing in the vault share it. */
   .extend('journey', ({ service: _, sharedJourney }) => sharedJourney)
 
 describe('A settled withdrawal is claimed to another chain', () => {
@@ -121,7 +124,8 @@ describe('A settled withdrawal is claimed to another chain', () => {
     await vault.act(user, 'mint', 100_000_000n, user, user)
     await vault.act(user, 'requestRedeem', 50_000_000n, user, user)
     await vault.mint(safe, 100_000_000n)
-    // Settlement prices leave a remainder, because the average of both parts is rounded down.
+    // The two settlements have different prices, so their average price is not exact. The claim must still pay the
+    // exact sum.
     await vault.act(safe, 'fulfillRedeem', 0n, user, 7_000_000n, 11_111_111n)
     await vault.act(safe, 'fulfillRedeem', 0n, user, 13_000_000n, 17_777_777n)
     const [here, there] = [await vault.balanceOf(user), await journey.arrivedFor(user)]
@@ -268,7 +272,8 @@ describe('Nothing is claimed to another chain', () => {
   })
 
   test('if no dry run shows the amount', async ({ coldService: service, journey }) => {
-    // Without functions to revert, this node only cannot simulate. The cast is safe because each chain has a proxy.
+    // The node has no eth_simulateV1, so no dry run shows the amount. The cast is safe, because each chain has a
+    // proxy.
     revertCalls(service.rpc[8453] as Wire, [])
     expectError(await createWithdrawalJourney(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
       'dstChainId',

@@ -23,9 +23,9 @@ const POOR = { address: getAddress('0x1234567890abcdef1234567890abcdef12345678')
 
 const ASSETS = ['USDC', 'USDT', 'DAI'] as const
 const NAMES: Readonly<Record<number, string>> = { 8453: 'Base', 42161: 'Arbitrum' }
-/** Maximum age in seconds of a quote that the bridge's pool accepts. */
+/** Maximum age of a quote in seconds. The bridge's pool contract refuses deposits with an older quote. */
 const QUOTE_TIME_BUFFER = 3600
-/** Documented upper estimate of the gas of an approval. */
+/** Upper estimates of gas for an approval and for a bridge deposit, as documented in the API. */
 const UPPER_APPROVE = 70_000
 const UPPER_BRIDGE = 250_000
 
@@ -36,7 +36,7 @@ type Kind = {
   readonly open: (service: Service, place: { asset?: Asset; chainId?: number }) => Promise<TestVault>
 }
 
-/** Opens a vault whose share price is uneven, because a settled deposit of another account has gained. */
+/** Opens a vault with a share price that is not round, because a settled deposit of another account has gained. */
 async function openSeasonedVault(
   service: Service,
   options: { readonly generation: LagoonGeneration; readonly asset?: Asset; readonly chainId?: number },
@@ -70,7 +70,7 @@ const synchronous: Kind = {
   protocol: 'erc4626',
   async open(service, place) {
     const vault = await openYieldVault(service, place)
-    // Yield before the first deposit makes the conversion rate uneven.
+    // Assets in the vault before the first deposit make a share price that is not round.
     await vault.mint(vault.address, 1_234_567n)
     return vault
   },
@@ -78,10 +78,10 @@ const synchronous: Kind = {
 const ASYNC = (['0.4', '0.5', '0.6'] as const).map(lagoon)
 const SYNC_MODE = (['0.5', '0.6'] as const).map(inSyncMode)
 const KINDS: readonly Kind[] = [synchronous, ...ASYNC, ...SYNC_MODE]
-/** Kinds of vaults: one for each vault function that a bridge message calls. */
+/** One kind of vault for each vault function that a bridge message can call. */
 const OPERATIONS: readonly Kind[] = [synchronous, lagoon('0.5'), inSyncMode('0.6')]
 
-/** Asserts the user's result of `amount` that arrived at the vault, whose rate before is `before`. */
+/** Asserts that the user has a request for `amount`, or the shares that `amount` buys at the share price `before` the deposit. */
 async function expectDeposited(vault: TestVault, { isAsync, protocol }: Kind, amount: bigint, before: Rate) {
   const virtualShares = protocol === 'lagoon' ? 10n ** BigInt(18 - decimalsOf(vault)) : 1n
   const [pending, shares] = [
@@ -106,7 +106,6 @@ async function rateOf(vault: TestVault): Promise<Rate> {
   return { totalAssets, totalSupply }
 }
 
-/** Prepares Alice's deposit and sends it. Asserts that all transactions succeed. */
 async function sendOff(
   journey: Journey,
   amount: bigint,
@@ -143,7 +142,7 @@ describe('a deposit from another chain', () => {
       const [rate, held] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
 
       const { reply, receipts } = await sendOff(journey, amount)
-      // The sent message must be exactly the one for which the fee was quoted.
+      // The transfer must contain exactly the message for which the bridge quoted the fee.
       const { offer } = bridge.quoteBehind(reply)
       const output = BigInt(offer.outputAmount)
       expect(reply.body).toEqual({
@@ -268,7 +267,7 @@ describe("a deposit in the chain's coin", () => {
         simulation: { status: 'success' },
       },
     })
-    // The native coin is quoted and deposited as its wrapped token.
+    // The bridge's quote and deposit name the native coin by its wrapped token.
     const { offer, request } = bridge.quoteBehind(reply)
     expect(request.url.searchParams.get('inputToken')).toBe(journey.token.address)
     expect(decodeBridgeDeposit(operation.data)).toMatchObject({
@@ -479,7 +478,6 @@ describe('fills of the bridge', () => {
 })
 
 describe('round trips', () => {
-  /** Counts the requests to each chain and to the bridge's API that Alice's deposit causes. */
   async function countAsked(service: Service, bridge: Bridge, vault: TestVault) {
     const journey = createDepositJourney(vault, service)
     for (const wire of Object.values(service.rpc)) wire.reset()
@@ -595,7 +593,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
   test.for(OPERATIONS)('6 decimals arrive as 18 in $kind', async (kind, { withBnb }) => {
     const { vault, journey } = await toBnb(withBnb, kind)
     const rate = await rateOf(vault)
-    // The digits after the sixth decimal of the output are part of the fee.
+    // The asset has 6 decimals on the source chain. Digits of the output after the sixth decimal are counted as fee.
     withBnb.bridge.changeQuote((offer) => ({
       ...offer,
       outputAmount: `${BigInt(offer.outputAmount) - 876_543_210_987n}`,
@@ -644,7 +642,7 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
   )
 })
 
-// These tests come last, because they advance the clocks and make the service remember that a node cannot simulate.
+// These tests come last. They advance the chains' clocks, and the service remembers that a node cannot simulate.
 describe('the expiry of a quote', () => {
   test('The pool takes the deposit until the quote expires, and not a second longer', async ({ service }) => {
     const vault = await openYieldVault(service)
@@ -654,7 +652,7 @@ describe('the expiry of a quote', () => {
       const time = new Date(body.quote.expiresAt).getTime() / 1000 + secondsAfterExpiry
       await callRpc(journey.source, [{ method: 'evm_setNextBlockTimestamp', params: [time] }])
       const receipts = await service.send(journey.source.chainId, ALICE, body.operations)
-      // Both chains advance, so that their clocks stay equal.
+      // The destination chain's clock advances like the source chain's, so that both stay equal.
       await callRpc(vault.chain, [{ method: 'evm_increaseTime', params: [QUOTE_TIME_BUFFER] }])
       await vault.mint(ROLES.admin, 1n)
       return receipts
@@ -696,7 +694,7 @@ describe('a source chain that cannot simulate', () => {
   })
 })
 
-// This test comes last because it advances the chains by hours.
+// This test comes last, because it advances the chains' clocks by hours.
 test('A deposit in the coin is refunded in WETH', async ({ service }) => {
   const { relayer } = service.backends
   const journey = createDepositJourney(await openYieldVault(service, { asset: 'WETH' }), service)

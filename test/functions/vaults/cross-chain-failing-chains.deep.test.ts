@@ -13,7 +13,7 @@ type Role = keyof typeof CHAINS
 
 const test = base
   .extend('wires', ({ service: { rpc } }) => ({ source: rpc[ARBITRUM] as Wire, destination: rpc[BASE] as Wire }))
-  /** Transfers at different stages. The service needs both chains for their status. */
+  /** Transfers that are bridging, filled and expired. All tests of this file share them. */
   .extend('stages', { scope: 'file' }, async ({ sharedTransfers: transfers }): Promise<Stages> => {
     const expired = await transfers.open({ seconds: 600 })
     await transfers.letExpire(expired)
@@ -29,14 +29,15 @@ type Stages = {
   readonly expired: Transfer
 }
 
-/** Opens a transfer and brings it to this stage without a status request, so that the service has no record of it. */
+/** Brings a new transfer to a stage without a status request. The service then has no stored status of the transfer. */
 async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'expired') {
   const transfer = await transfers.open({ seconds: stage === 'expired' ? 600 : 7200 })
   const fill = stage === 'filled' ? await transfers.relayer.fill(transfer.deposit) : undefined
   if (stage === 'expired') {
     await transfers.letExpire(transfer)
     await transfers.finalise()
-    // Two polls make the expiry known and final on both chains. The next poll searches for the refund.
+    // The first two status requests make the service store that the transfer has expired on both chains. The next
+    // request searches for the refund.
     for (let question = 0; question < 2; question += 1) await transfer.shows('expired')
   }
   const state = stage === 'filled' ? 'completed' : stage
@@ -46,7 +47,6 @@ async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'exp
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Item = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Changes the responses to one RPC method at a node's proxy. */
 function rewriteAnswers(wire: Wire, method: string, answerOf: (item: Item, call: Call) => Item): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -68,7 +68,8 @@ test('While the source chain fails, every status is its error, and correct again
 }) => {
   const unseen = await transfers.open()
   wires.source.behaviour = 'refuse connections'
-  // Only these two requests need the source chain. The other transfers are already final there.
+  // Only these two requests read the source chain. The source transactions of the other transfers are stored as
+  // final.
   for (const reply of await Promise.all([unseen.ask(), transfers.askFor(NO_HASH, { from: ARBITRUM })])) {
     expectError(reply, 'upstream_unavailable')
   }
@@ -89,7 +90,8 @@ test('While the destination fails, every status is its error, and correct again 
   wires.destination.behaviour = 'never answer'
   const replies = await Promise.all([bridging, filled, expired, unseen].map((transfer) => transfer.ask()))
   for (const reply of replies) expectError(reply, 'upstream_timeout')
-  // The source chain decides this status, so the failing destination does not matter.
+  // The source chain alone decides the status of a missing transaction, so the failing destination chain does not
+  // matter.
   expectStatus(await transfers.askFor(NO_HASH, { from: ARBITRUM }), 'pending', { hash: NO_HASH, from: ARBITRUM })
 
   wires.destination.reset()
@@ -114,7 +116,7 @@ describe('A status that cannot be read completely is an error:', () => {
     ['destination', 'eth_getTransactionReceipt', 'filled'],
   ]
   const NONSENSE = ({ id }: Item): Item => ({ id, result: { number: 'x' } })
-  // Cases alternate between two failures. Tests of the requests to nodes cover the others.
+  // The cases alternate between two failures. Tests of requests to nodes cover other failures.
   const cases = NEEDED.map(([role, method, stage], index) => ({
     ...{ role, method, stage },
     ...(index % 2 ? { spoiled: 'an error', answerOf: refusal } : { spoiled: 'nonsense', answerOf: NONSENSE }),
@@ -126,7 +128,7 @@ describe('A status that cannot be read completely is an error:', () => {
       withoutHints(transfers.service)
       const { transfer, shows } = await openNew(transfers, stage)
       rewriteAnswers(wires[role], method, answerOf)
-      // A new container is used, because a container remembers a node's refusal.
+      // The request goes to a new container, because an older container remembers that the node refuses this method.
       expectError(await transfer.ask({ as: coldService }), 'upstream_bad_answer')
       wires[role].reset()
       await shows()

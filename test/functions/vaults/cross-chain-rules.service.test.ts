@@ -38,12 +38,15 @@ const AMOUNT = 50_000_000n
 const API_KEY = 'across-key-hunter2'
 const EDGE_KEY = 'a key that CloudFront sends'
 const INTEGRATOR = '0x00c4'
-/** Age of the quotes from the bridge's API, in seconds. */
+/** Age in seconds of a quote when the bridge's API returns it. */
 const OFFER_AGE = 300
-/** Returns the time of a quote, in seconds since 1970 by the source chain's clock. */
+/** Returns the time at which the bridge's API returned the quote, in seconds since 1970 by the source chain's clock. */
 const madeAt = (offer: Offer) => Number(offer.timestamp) + OFFER_AGE
 
-/** A transfer of USDC from Arbitrum into a synchronous vault on Base, for tests that need no other vault. */
+/**
+ * Runs tests with a deposit of USDC from Arbitrum into a synchronous vault on Base. Tests that change nothing in the
+ * vault share it.
+ */
 const test = crossChainTest
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => openYieldVault(sharedService))
   .extend('journey', ({ service, sharedVault }) => createDepositJourney(sharedVault, service))
@@ -54,12 +57,14 @@ const test = crossChainTest
     onCleanup(stop)
     return known
   })
-  /** The service with an API key and an integrator id for the bridge. */
   .extend('known', ({ service: _, sharedKnown }) => {
     sharedKnown.bridge.answer = undefined
     return sharedKnown
   })
-  /** A key that may use 20 quotes in ten minutes, and functions that send requests with it from a given address. */
+  /**
+   * Requests with an API key that may use 20 quotes for deposits in ten minutes. Each request names the address from
+   * which it is sent.
+   */
   .extend('ask', async ({ service, sharedVault: vault, journey }, { onCleanup }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
     const strict = await startConfigured(service, { bridge: {} })
@@ -67,7 +72,8 @@ const test = crossChainTest
       vi.unstubAllEnvs()
       await strict.stop()
     })
-    // This rate gives the key 20 quotes of deposits in ten minutes and 10 of withdrawals. One network gets three.
+    // The key may use 20 quotes for deposits and 10 quotes for withdrawals in ten minutes. One network may use three
+    // of each.
     const limits = { ...DEFAULT_LIMITS, rate: { requests: 3600, seconds: 3600 } }
     const key = await service.createClient([vaultIn(vault)], limits)
     const [{ chainId }, { address: token }] = [journey.source, journey.token]
@@ -78,7 +84,8 @@ const test = crossChainTest
         body: { vaultAddress: vault.address, ...body },
       })
     await vault.mint(ALICE.address, AMOUNT)
-    // The clock advances to the start of a rate window, so that no window ends within a test.
+    // The clock advances to the start of a rate window of 600 s if the current one ends soon. The test then ends
+    // within one window.
     const secondsLeft = 600 - ((Date.now() / 1000) % 600)
     if (secondsLeft < 60) service.pass(secondsLeft)
     await vault.send(ALICE, await vault.deposit(ALICE, AMOUNT))
@@ -222,10 +229,6 @@ describe('the limits of the bridge', () => {
 })
 
 describe('a vault that takes no deposit now', () => {
-  /**
-   * Asserts that an amount above the vault's remaining capacity `room` is refused, with an amount that works. The bridge delivers
-   * less than is sent.
-   */
   async function expectRoom(journey: Journey, amount: bigint, room: bigint): Promise<void> {
     const reply = await journey.ask(ALICE, amount)
     expectError(reply, 'vault_cap_reached', ['amount'])
@@ -246,7 +249,8 @@ describe('a vault that takes no deposit now', () => {
     expectDeposit(await journey.ask(ALICE, AMOUNT))
     await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', 0n)
     expectError(await journey.ask(ALICE, AMOUNT), 'previous_deposit_request_not_settled')
-    // Only Alice's own request blocks her deposit. Bob has none, and neither has the handler that deposits for both.
+    // Alice's own request blocks her deposit. Bob can deposit, although the same handler contract would deposit for
+    // both users.
     expectDeposit(await journey.ask(BOB, AMOUNT))
     await vault.settle()
     expectDeposit(await journey.ask(ALICE, AMOUNT))
@@ -318,7 +322,8 @@ describe('who may deposit', () => {
       expectError(await journey.ask(user, AMOUNT), 'cross_chain_not_available')
       await setCode(service, 8453, user.address, CONTRACT)
       expectDeposit(await journey.ask(user, AMOUNT))
-      // The address is a contract only on the destination, which may deposit too.
+      // The address is now a contract only on the destination chain, where the shares arrive. The service allows the
+      // deposit.
       await setCode(service, 42161, user.address, '0x')
       expectDeposit(await journey.ask(user, AMOUNT))
     })
@@ -352,7 +357,7 @@ describe('a valuation that is about to end', () => {
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', SHORT)
       await vault.settle()
       expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
-      // The valuation is valid long enough for a deposit on the vault's own chain.
+      // A deposit on the vault's own chain is still possible, because it needs the valuation only until it is mined.
       expect((await vault.deposit(ALICE, AMOUNT)).body).toMatchObject({ isAsync: false, isCrossChain: false })
 
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', LONG)
@@ -390,7 +395,7 @@ describe('chains that fail', () => {
     await pause(8453, true)
     expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
     await pause(8453, false)
-    // Paused fills on the source chain do not matter, because they serve only the opposite direction.
+    // Fills on the source chain do not matter, because they serve only transfers in the opposite direction.
     onTestFinished(() => pause(42161, false))
     await pause(42161, true)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
@@ -416,7 +421,7 @@ describe('chains that fail', () => {
 })
 
 describe("a bridge's API that lies", () => {
-  // One false field of each kind. The tests of quotes cover all fields.
+  // Each case has one false value. Unit tests of quotes cover all values.
   const LIES: Readonly<Record<string, (offer: Offer) => unknown>> = {
     "for the destination's pool": (offer) => ({ ...offer, spokePoolAddress: offer['destinationSpokePoolAddress'] }),
     'of one unit more than the input': (offer) => ({ ...offer, outputAmount: `${AMOUNT + 1n}` }),
@@ -430,8 +435,8 @@ describe("a bridge's API that lies", () => {
     },
   )
 
-  // Quotes are distinguished by the vault function in their message. On a busy machine the second may be requested before the
-  // first arrives.
+  // The test recognizes the two quotes by the vault function in their messages. On a busy machine the service may
+  // request the second quote before it has the first.
   const USUAL = toFunctionSelector('requestDeposit(uint256,address,address)').slice(2)
 
   test.for([
@@ -468,7 +473,7 @@ describe('an offer with a future time', () => {
     const { quoteTimestamp } = decodeBridgeDeposit(reply.body.operations[0].data)
     expect(quoteTimestamp).toBe(madeAt(bridge.quoteBehind(reply).offer))
     expect(reply.body.quote.expiresAt).toBe(new Date((quoteTimestamp + 60 * MINUTE) * 1000).toISOString())
-    // The transfer is sent within the minute, because the pool refuses quotes from the future.
+    // The test sends the transfer within the minute, because the pool refuses quotes from the future.
     expectSuccess(await journey.send(ALICE, reply))
   })
 })
@@ -487,7 +492,8 @@ describe("a bridge's API that fails", () => {
     bridge,
   }) => {
     onTestFinished(async () => {
-      // The stored pause of requests to the bridge is deleted, because it would affect other tests.
+      // The test deletes the stored pause of requests to the bridge, because other tests would have to wait for its
+      // end.
       await service.tables.cache.delete({ pk: 'pause#Across', sk: 'ANSWER' })
     })
     const vault = await openYieldVault(service)
@@ -516,16 +522,16 @@ describe('quotes are metered', () => {
     expect(flood.length - refused.length).toBe(3)
     for (const reply of refused) expectRefusal(reply, 'address')
     expect(ask.quotes()).toBe(3)
-    // The same user can still request from another address, and the same address for another user.
+    // The limit is for the address: Alice can use another address, and Bob cannot use this one.
     expectDeposit(await ask.toDeposit('203.0.113.2', 1000))
     expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), 'address')
     expect((await ask.toWithdraw('203.0.113.1', 1)).status).toBe(200)
 
-    // Refused requests used no quote, so the key has 16 of its 20 left.
+    // Refused requests use no quote, so the key has 16 of its 20 quotes for deposits left.
     for (let amount = 0; amount < 16; amount += 1)
       expectDeposit(await ask.toDeposit(`198.51.100.${amount}`, 100 + amount))
     expectRefusal(await ask.toDeposit('192.0.2.1', 2000), 'x-join-key')
-    // Quotes of withdrawals are used up only by withdrawals and claims, so these requests succeed.
+    // Withdrawals and claims have quotes of their own, so these requests succeed.
     for (const amount of [2, 3, 4]) expect((await ask.toWithdraw('198.51.100.1', amount)).status).toBe(200)
     expectRefusal(await ask.toWithdraw('198.51.100.1', 5), 'address', 'quotes of withdrawals and claims')
     for (let amount = 6; amount < 12; amount += 1) {

@@ -31,16 +31,16 @@ import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
-/** Address of a contract that emits a pool's events but is not the bridge's pool. */
+/** Address of a contract that emits the same events as the bridge's pool. */
 const FALSE_POOL = '0x00000000000000000000000000000000000fa15e'
 
 const openAsync = (service: Transfers['service'], generation: LagoonGeneration = '0.5') =>
   openLagoonVault(service, { generation })
 
-/** Opens a vault with instant deposits. Its event `Deposit` names the receiver before the payer. */
+/** Opens a vault with instant deposits. Its event `Deposit` names the receiver first and the payer second. */
 const openReceiverFirst = (service: Transfers['service']) => openAsyncVault(service, { make: 'syncDeposits' })
 
-/** Opens a Lagoon vault that gives shares instantly, because its valuation is valid for a day. */
+/** Opens a Lagoon vault that issues shares at once, because its valuation is valid for a day. */
 async function openSyncing(service: Transfers['service']): Promise<TestVault> {
   const vault = await openLagoonVault(service, { generation: '0.6' })
   await vault.request(BOB.address, vault.units('1000'))
@@ -81,7 +81,7 @@ describe('A source transaction', () => {
   })
 
   test('that reverted has failed', async ({ transfers }) => {
-    // Carol has not approved the pool, so her deposit reverts.
+    // The deposit reverts, because Carol has not approved her tokens for the pool.
     const { target: to, callData: data } = await transfers.depositCall({ user: CAROL })
     const reverting = [{ label: 'deposit', from: CAROL.address, to, data }]
     const [hash = NO_HASH] = await sendTransactions(transfers.chainOf(ARBITRUM), reverting)
@@ -216,7 +216,7 @@ describe('A transfer', () => {
     service,
     transfers,
   }) => {
-    // The clocks are made equal, because some tests leave one chain's clock behind the other's.
+    // The chains' clocks are set equal, because an earlier test may have advanced only one of them.
     await transfers.finalise()
     const vault = await openYieldVault(service)
     await vault.mint(ALICE.address, 60_000_000n)
@@ -328,7 +328,7 @@ describe('A transfer', () => {
       const { nextPollAfterMs } = (await transfer.ask()).body
       await transfers.relayer.requestSlowFill(transfer.deposit)
       await transfer.shows('bridging')
-      // Polls are to be rarer now, because a slow fill takes hours.
+      // The service must now ask for rarer polls, because a slow fill takes hours.
       expect((await transfer.ask()).body.nextPollAfterMs).toBeGreaterThan(nextPollAfterMs)
 
       const before = await vault.read('pendingDepositRequest', 0n, ALICE.address)
@@ -454,7 +454,7 @@ describe('If the depositor agreed to another fill, the transfer', () => {
 })
 
 describe('A fill that shares its transaction', () => {
-  /** Opens a vault whose cap of 100 USDC has room for only the small one of two deposits. */
+  /** Opens a vault with a cap of 100 USDC. Of two deposits, only the small one fits. */
   const openCapped = async (service: Transfers['service']) => {
     const vault = await openYieldVault(service)
     await vault.act(ROLES.admin, 'setDepositCap', vault.units('100'))
@@ -505,7 +505,10 @@ describe('A fill that shares its transaction', () => {
 })
 
 describe('An unfilled transfer', () => {
-  /** Opens transfers and lets their deadline pass. Two days separate them from the user's earlier transfers. */
+  /**
+   * Opens transfers and lets their fill deadlines pass. Refunds of earlier transfers are two days older, so the
+   * service cannot confuse them.
+   */
   const openExpired = async (transfers: Transfers, ...orders: Order[]): Promise<[Transfer, ...Transfer[]]> => {
     await transfers.passDays(2)
     const opened: Transfer[] = []
@@ -568,7 +571,7 @@ describe('An unfilled transfer', () => {
     await refundAll(transfers, second, ofBob, inDai)
     await ofBob.becomes('refunded')
     await inDai.becomes('refunded')
-    // The refunded amount equals only the second transfer's, so it belongs to that one.
+    // Only the second transfer has the refunded amount, so the refund belongs to it.
     await second.becomes('refunded', { final: true })
     for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
     await refundAll(transfers, transfer)
@@ -585,7 +588,7 @@ describe('An unfilled transfer', () => {
     await earlier.becomes('refunded', { final: true })
     for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
     await refundAll(transfers, transfer)
-    // The refunded amount equals that of both transfers, so it decides neither.
+    // Both transfers have the refunded amount, so the service cannot tell which one is refunded.
     for (let question = 0; question < 4; question += 1) await transfer.shows('expired')
     for (let question = 0; question < 4; question += 1) await other.shows('expired')
     await refundAll(transfers, other)
@@ -613,7 +616,7 @@ describe('An unfilled transfer', () => {
     await ofBob.becomes('refund_owed')
     const { refund, events } = (await ofBob.ask()).body
     expect(events.at(-1)).toMatchObject({ kind: 'refund_owed', account: BOB.address, txHash: refund.txHash })
-    // Bob sends the calldata that the response contains for his claim.
+    // Bob sends the claim whose calldata the response contains.
     await transfers.send(ARBITRUM, BOB.address, { target: refund.claim.to, callData: refund.claim.data })
 
     await transfers.finalise()
@@ -672,7 +675,7 @@ describe('An unfilled transfer', () => {
       const isSearch = (id: number) =>
         JSON.parse(request).some((one: { id: number; method: string }) => one.id === id && one.method === 'eth_getLogs')
       const items: { id: number; result: Record<string, unknown>[] }[] = JSON.parse(answer)
-      // The node reports another event before each one. Only that additional event has a block time.
+      // The node adds a false event before each real one. Only the false event has a block time.
       const told = (log: Record<string, unknown>) => [
         { ...log, data: '0x', blockTimestamp: '0x1' },
         { ...log, blockTimestamp: undefined },

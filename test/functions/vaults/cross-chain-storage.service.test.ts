@@ -23,17 +23,15 @@ const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
 type Cost = { readonly source: number; readonly destination: number; readonly writes: number }
 
 const test = base
-  /** Returns all records that the service has of a source transaction. */
   .extend('recordsOf', ({ service: { tables } }) => {
     return async (hash: Hash): Promise<Item[]> => {
       const items = [...(await scanTable(tables.deposits)).values()]
-      // The record's first event is on the source chain, so it has the source transaction's hash.
+      // The first event of a record is the deposit on the source chain.
       type Recorded = Item & { readonly transfer: { readonly events: readonly [{ readonly txHash: Hash }] } }
       const transfers = items.filter(({ pk }) => pk.startsWith('TRANSFER#')) as Recorded[]
       return transfers.filter(({ transfer }) => transfer.events[0].txHash === hash)
     }
   })
-  /** Counts requests to the source chain, by default Arbitrum, to the destination, and writes to the table. */
   .extend('costOf', ({ service }) => async (work: () => Promise<unknown>, from = ARBITRUM): Promise<Cost> => {
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
     service.table.tries.length = 0
@@ -42,7 +40,6 @@ const test = base
     const writes = service.table.tries.filter(({ action }) => action === 'PutItem').length
     return { source: asked(from), destination: asked(from === BASE ? ARBITRUM : BASE), writes }
   })
-  /** The service in new containers with two hosts for each chain, and the proxies: two of Arbitrum, two of Base. */
   .extend('twoHosts', async ({ service }, { onCleanup }) => {
     const { chains, rpcUrls, setRpcUrls } = service.backends
     const pairs = await Promise.all(
@@ -95,7 +92,7 @@ function limitRanges(wire: Wire, blocks: number): void {
 describe('The first status request', () => {
   test('for an unknown hash records nothing', async ({ transfers, recordsOf, costOf }) => {
     const cost = await costOf(() => transfers.askFor(NO_HASH, { from: ARBITRUM }))
-    // The second request to the source looks for an ERC-4337 user operation with this hash.
+    // The second request asks the node for an ERC-4337 user operation with this hash.
     expect(cost).toEqual({ source: 2, destination: 0, writes: 0 })
     expect(await recordsOf(NO_HASH)).toEqual([])
   })
@@ -103,7 +100,7 @@ describe('The first status request', () => {
   test('for a transfer records it, and the second records nothing more', async ({ transfers, recordsOf, costOf }) => {
     const transfer = await transfers.open()
     expect(await recordsOf(transfer.hash)).toEqual([])
-    // Two items are written: the transfer, and the link to it from its hash.
+    // Two items are written: the transfer, and an index item from the transaction's hash to the transfer.
     expect(await costOf(() => transfer.shows('bridging'))).toMatchObject({ writes: 2 })
     const [record, ...more] = await recordsOf(transfer.hash)
     expect(more).toEqual([])
@@ -204,11 +201,12 @@ describe('A final status', () => {
     }
     await transfers.finalise()
     const [ofDelivered, ofFailed] = [await costOf(shown[0]), await costOf(shown[1])]
-    // Writes are the status, its final hash, and for a completed deposit its origin, for the user's history.
+    // Each transfer stores its status and the final index item of its hash. The completed deposit also stores its
+    // source transaction for the user's history.
     expect([ofDelivered.writes, ofFailed.writes]).toEqual([3, 2])
     refuse(transfers, BASE, ARBITRUM)
     for (const show of shown) expect(await costOf(show)).toEqual(NOTHING)
-    // Clients get the same status. Only the protocol is missing for a client that does not have the vault.
+    // Other clients get the same status. A client without the vault does not get the vault's protocol.
     await delivered.shows('completed', { fill: deliveredBy, key: paused.key })
     await failed.shows('destination_action_failed', { fill: failedBy, key: good.key })
   })
@@ -228,13 +226,13 @@ describe('A final status', () => {
   })
 
   test('is never overwritten by an earlier request', async ({ service, transfers, recordsOf, costOf }) => {
-    // The recipient is another account, so that the held request is the only one that looks this account up.
+    // The recipient is another account. No other request than the delayed one then reads that account.
     const transfer = await transfers.open({ recipient: BOB.address })
     const destination = service.rpc[BASE] as Wire
     const askChains = Promise.withResolvers<void>()
     const write = Promise.withResolvers<void>()
 
-    // The first request is held after it has read the unfilled transfer and before it records it.
+    // The first request waits after it has read the unfilled transfer, and before it stores the transfer.
     destination.hold = askChains.promise
     service.table.tries.length = 0
     const first = transfer.ask()
@@ -333,7 +331,7 @@ describe('If a chain is reorganised before a block is final', () => {
     const [first] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
     await first.shows('bridging')
 
-    // The reorganised chain gets Bob's deposit first, which takes the deposit id.
+    // On the new branch of the chain, Bob's deposit comes first and gets the deposit id that Alice's had.
     await forget()
     await transfers.open({ user: BOB })
     expect(await transfers.sendSigned(ARBITRUM, signed)).toBe(hash)
@@ -351,7 +349,7 @@ describe('If a chain is reorganised before a block is final', () => {
     const [first] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
     await first.shows('bridging')
     await forget()
-    // The status still shows the deposit that the service saw before the reorganisation.
+    // The status still shows the deposit that the service read before the reorganisation.
     expect((await first.ask()).body).toMatchObject({ status: 'bridging' })
 
     await transfers.open({ user: BOB })
@@ -394,7 +392,7 @@ describe('A node that lags behind', () => {
     await transfer.shows('bridging')
     destination.rewrite = undefined
     await transfer.shows('completed', { fill })
-    // Event searches return nothing now. A recorded fill must be found without one.
+    // Searches for events now find nothing. The service must find the fill by its stored transaction hash.
     rewriteResults(destination, 'eth_getLogs', () => [])
     await transfer.shows('completed', { fill })
   })
@@ -409,7 +407,7 @@ describe('A known source transaction that can no longer be mined', () => {
     await lost.shows('bridging')
     await forget()
     const initiated = (await lost.ask()).body.timestamps.initiated
-    // Another transaction of the same sender takes its nonce.
+    // Another transaction of the same sender uses the lost transaction's nonce.
     await transfers.open({ user: BOB, inputAmount: 51_000_000n })
     for (let question = 0; question < 2; question += 1) expect((await lost.ask()).body.status).toBe('bridging')
     expect(initiated).not.toBeNull()
@@ -503,7 +501,7 @@ describe('A status request costs at most 8 calls in 6 requests:', () => {
       for (; questions < 8 && told !== state; questions += 1) {
         const { requests, calls } = await costs(service, async () => {
           const { status, body } = await transfer.ask({ as: coldService })
-          // A node's smaller block range only makes the search longer, so the request still succeeds.
+          // A node with a smaller block range makes the search longer. The request must still succeed.
           expect(status).toBe(200)
           told = body.reason ?? body.status
         })

@@ -23,7 +23,10 @@ const test = base.extend('vault', { scope: 'file' }, ({ sharedService }) =>
   openLagoonVault(sharedService, { generation: '0.5' }),
 )
 
-/** Returns the status of a hash on Arbitrum, for an account or for the first depositor. Asserts that it takes at most 8 calls to nodes. */
+/**
+ * Returns the status of a transaction on Arbitrum. Asserts that the request takes at most 6 requests and 8 calls to
+ * nodes.
+ */
 async function pollStatus(
   service: Service,
   hash: Hash,
@@ -39,7 +42,6 @@ async function pollStatus(
   return reply.body
 }
 
-/** Prepares a transfer by which an account deposits into the vault from another chain. */
 async function prepare(
   service: Service,
   vault: Parameters<typeof createDepositJourney>[0],
@@ -52,7 +54,6 @@ async function prepare(
   return { target, callData }
 }
 
-/** Returns the transfer of an amount that a transaction on Arbitrum made. */
 async function findTransfer(transfers: Transfers, hash: Hash, amount?: bigint): Promise<Transfer> {
   const made = await transfers.transfersIn(ARBITRUM, hash)
   const transfer = made.find(({ deposit }) => amount === undefined || deposit.inputAmount === amount)
@@ -83,7 +84,8 @@ describe('A pending transaction', () => {
     expect(await pollStatus(service, hash)).toMatchObject({ status: 'bridging', ...sent, replacedBy: replacement })
     const fill = await transfers.relayer.fill(deposit)
     await transfers.finalise()
-    // Three polls are needed: the first makes the source final, the second finds the fill, and the third makes it final.
+    // The first poll finds that the source transaction is final, the second finds the fill, and the third finds that
+    // the fill is final.
     for (let poll = 0; poll < 2; poll += 1) await pollStatus(service, hash)
     const { transactions, ...completed } = await pollStatus(service, hash)
     expect(completed).toMatchObject({
@@ -110,7 +112,7 @@ describe('A pending transaction', () => {
     expect(await pollStatus(service, hash)).toMatchObject({ status: 'pending' })
     await waiting.cancel()
     await waiting.mine()
-    // Another deposit of the same account must not be taken for this transfer.
+    // The service must not mistake another deposit of the same account for this transfer.
     await transfers.open({ user: ALICE })
     expect(await pollStatus(service, hash)).toMatchObject({ status: 'pending' })
     await transfers.finalise(ARBITRUM)
@@ -123,7 +125,7 @@ describe('A pending transaction', () => {
       events: [],
     })
     expect(dropped.statusDescription).not.toMatch(/nothing was sent/i)
-    // Polling a final status makes no calls to nodes.
+    // A final status is stored, so another poll makes no calls to nodes.
     expect(await pollStatus(service, hash)).toMatchObject({ reason: 'source_dropped' })
     expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
   })
@@ -173,7 +175,7 @@ describe('In a bundle of two users', () => {
       const [admin] = USERS
       await transfers.send(ARBITRUM, admin.address, call(token, 'mint', [account.address, amount]))
       const approval = call(token, 'approve', [transfers.poolOf(ARBITRUM), amount])
-      // The user is a smart account, which must exist on the destination chain too.
+      // The depositor is a smart account. The service accepts it because it exists on the destination chain too.
       const message = depositMessage({
         token: transfers.tokenOf(BASE, 'USDC'),
         vault: vault.address,
@@ -280,7 +282,7 @@ describe('In a bundle of two users', () => {
       between: (first) => pollStatus(service, first),
       again: () => bundler.include(operations.slice(1), BOB.address),
     })
-    // The clock advances until the pool refuses the quote of the first user operation.
+    // The clock advances beyond the quote's maximum age. The first user operation can then never succeed.
     await transfers.setClock(ARBITRUM, (await transfers.clockOf(ARBITRUM)) + 7_200)
     await transfers.finalise()
     for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, dropped, { userAddress: alice.address })
@@ -349,7 +351,7 @@ describe('A refund among others of the same account', () => {
       await transfers.letExpire(transfer)
       await transfers.letExpire(other)
       await transfers.finalise()
-      // Three polls make the transfer known, and its passed deadline final.
+      // Three polls are needed until the service has stored that the fill deadline has passed on both chains.
       for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, transfer.hash)
       const hashes = await transfers.refund([transfer.deposit, ...dusts], way)
       await transfers.finalise()

@@ -27,7 +27,10 @@ const BASE_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const ARBITRUM_USDC = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
 
 type Place = { readonly asset?: Asset; readonly chainId?: number }
-/** A kind of vault with instant withdrawals. Alice has the shares of 1,000.000001 whole tokens at an uneven price. */
+/**
+ * A kind of vault with instant withdrawals. Alice holds the shares of a deposit of 1000.000001 tokens. The share
+ * price is not round.
+ */
 type Kind = { readonly kind: string; readonly open: (service: Service, place?: Place) => Promise<TestVault> }
 
 const synchronous: Kind = {
@@ -83,7 +86,6 @@ const ASSETS = ['USDC', 'DAI'] as const
 
 type Journey = ReturnType<typeof createWithdrawalJourney<TestVault>>
 
-/** Prepares Alice's withdrawal to another chain, sends it and fills the transfer. Returns the reply with the result. */
 async function sendOff(journey: Journey, asked: object) {
   const { vault } = journey
   const before = await balances(journey)
@@ -110,7 +112,10 @@ const argumentOf = ({ data }: { data: Hex }, place: number) =>
 
 const test = base
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => synchronous.open(sharedService))
-  /** A transfer of USDC from a synchronous vault on Base to Arbitrum, for tests that need no other vault. */
+  /**
+   * A withdrawal of USDC from a synchronous vault on Base to Arbitrum. Tests that change nothing in the vault share
+   * it.
+   */
   .extend('journey', ({ service, sharedVault }) => createWithdrawalJourney(sharedVault, service))
 
 describe('An instant withdrawal arrives on another chain as promised, to the unit', () => {
@@ -172,7 +177,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
     const vault = await synchronous.open(service)
     const journey = createWithdrawalJourney(vault, service)
     await vault.mint(ALICE.address, vault.units('5000'))
-    // This bytecode returns 4,000 USDC for every call and pays nothing.
+    // The false bytecode returns 4,000 USDC as the result of every call and pays nothing.
     const lie = `0x63${(4_000_000_000).toString(16)}5f5260205ff3`
     await callRpc(vault.chain, [{ method: 'anvil_setCode', params: [vault.address, lie] }])
     for (const asked of [{ shares: '1000000' }, { amount: `${vault.units('100')}` }]) {
@@ -191,7 +196,8 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
     const journey = createWithdrawalJourney(vault, service)
 
     const some = await journey.ask(ALICE, { amount: '20000000' })
-    // The withdrawal also pays an amount that was settled before, which is not sent but stays with the user.
+    // The withdrawal also claims an amount that was settled earlier. That amount is not sent to the other chain and
+    // stays with the user.
     expect(some.body.quote.inputAmount).toBe('20000000')
     expect(some.body.withdrawal.remainder).toBe(some.body.withdrawal.claimedAssets)
     expect(BigInt(some.body.withdrawal.claimedAssets)).toBeGreaterThan(0n)
@@ -237,7 +243,6 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
 
 describe('An unsupported destination', () => {
   const SHARES = { shares: '1000000' }
-  /** Returns the number of requests to the chains since the test began. */
   const asked = ({ rpc }: Service) => Object.values(rpc).flatMap(({ bodies }) => bodies).length
 
   test.for([
@@ -317,7 +322,7 @@ describe('The limits of the bridge', () => {
     expectError(await journey.ask(ALICE, { amount: '1' }), 'amount_too_low_for_bridge', ['amount'])
     expectError(await journey.ask(ALICE, { amount: '250000' }), 'amount_too_low_for_bridge', ['amount'])
     bridge.changeQuote((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
-    // The error names an amount that works, in whichever form the request named its own.
+    // The error must name an amount that works, also if the request named shares or the maximum.
     for (const asked of [{ amount: '20000000' }, { shares: '20000000' }, { max: true }]) {
       const reply = await journey.ask(ALICE, asked)
       expectError(reply, 'amount_too_high_for_bridge', ['amount'])
@@ -375,7 +380,7 @@ describe('A user with code', () => {
 
   test.for([
     { what: 'delegates to a contract by EIP-7702', chainId: 8453, code: `0xef0100${'63c0'.repeat(10)}` },
-    // A contract may receive the transfer, because without a message the bridge does not call it.
+    // A transfer to a contract works, because without a message the bridge does not call the recipient.
     { what: 'is a contract on the destination alone', chainId: 42161, code: CONTRACT },
   ] as const)('An account that $what gets its tokens', async ({ chainId, code }, { service, journey }) => {
     const user = await openUser(journey)

@@ -27,7 +27,7 @@ const asyncVault = (make: AsyncVaultKind): Kind => ({
   open: async (service) => (await openAsyncVault(service, { make })) as unknown as TestVault,
 })
 
-/** Yields pseudo-random numbers from 0 to below 1, which are the same in every run. */
+/** Yields pseudo-random numbers from 0 to below 1. The fixed seed makes them the same in every run. */
 function* numbers(): Generator<number, never> {
   for (let seed = 20_261_127; ; ) {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
@@ -36,7 +36,7 @@ function* numbers(): Generator<number, never> {
 }
 const random = numbers()
 
-/** Returns a random amount from 0.01 to 10,000 whole tokens, in the smallest unit of 6 decimals. */
+/** Returns a random amount of 0.01 to 10,000 tokens with 6 decimals, in the smallest unit. */
 const anyAmount = () => BigInt(Math.floor(10 ** (4 + 6 * random.next().value)))
 
 async function deposit(vault: TestVault, amount: bigint): Promise<HttpReply> {
@@ -57,7 +57,7 @@ describe('The shares in the response to a deposit', () => {
   ])('arrive to the unit in $name', async ({ open }, { service }) => {
     const vault = await open(service)
     for (let round = 0; round < ROUNDS; round += 1) {
-      // Minted yield makes the conversion rate uneven.
+      // Assets minted to the vault make a share price that is not round.
       if (round > 0) await vault.mint(vault.address, anyAmount() / 100n)
       const before = await vault.read('balanceOf', ALICE.address)
       const { body } = await deposit(vault, anyAmount())
@@ -73,7 +73,7 @@ describe('The shares in the response to a deposit', () => {
     const vault = await open(service)
     for (let round = 0; round < ROUNDS; round += 1) {
       const { body } = await deposit(vault, anyAmount())
-      // The estimate cannot include the gain of at most 0.5 % that the vault makes until the settlement.
+      // The vault gains up to 0.5 % until the settlement. The estimate cannot include that gain.
       await vault.settle(((await vault.read('totalAssets')) * BigInt(Math.floor(50 * random.next().value))) / 10_000n)
       const before = await sharesOf(vault)
       expectSuccess(await vault.send(ALICE, await vault.claim(ALICE)))

@@ -34,13 +34,13 @@ const WITH_SYNC: LagoonCase[] = [
   { label: '0.6 with an entry fee', generation: '0.6', entryRate: 37 },
 ]
 const ALL = [...BEFORE_SYNC, ...WITH_SYNC]
-/** Lagoon versions: one for each way in which vaults store requests. */
+/** One Lagoon version for each way in which vaults store requests. */
 const EPOCHS = ALL.filter(({ label }) => ['0.1', '0.5', '0.6 with an entry fee'].includes(label))
-/** Pairs each case with one token only, because the handling of tokens does not depend on the version. */
+/** Gives each version only one token, because the service handles tokens in the same way for all versions. */
 const withAssets = (cases: readonly LagoonCase[]) =>
   cases.map((lagoon, index) => ({ ...lagoon, asset: ASSETS[index % ASSETS.length] ?? 'USDC' }))
 
-/** Opens a vault whose share price is uneven, because a settled deposit of another account has gained. */
+/** Opens a vault with a share price that is not round, because a settled deposit of another account has gained. */
 async function openSeasonedVault(
   service: Service,
   options: Omit<LagoonCase, 'label'> & { asset: Asset; chainId?: number },
@@ -53,7 +53,7 @@ async function openSeasonedVault(
   return vault
 }
 
-/** Makes a node refuse calls with a third parameter, the state override. */
+/** Makes a node refuse eth_call with a third parameter, which is the state override. */
 function refuseOverrides(wire: Wire): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
@@ -65,7 +65,7 @@ function refuseOverrides(wire: Wire): void {
   }
 }
 
-/** Views of the vault that the status of a requested deposit does not need. */
+/** Functions of the vault that the service does not need for the status of a requested deposit. */
 const NOT_OF_DEPOSITS = [
   'pendingRedeemRequest(uint256,address)',
   'claimableRedeemRequest(uint256,address)',
@@ -81,7 +81,6 @@ async function rateOf(vault: TestVault) {
   return { totalAssets, totalSupply, virtualShares: VIRTUAL_SHARES[vault.asset] }
 }
 
-/** Returns the status of Alice's deposit. Asserts that the request succeeds. */
 async function statusOf(vault: TestVault) {
   const { status, body } = await vault.status(ALICE)
   expect(status).toBe(200)
@@ -89,7 +88,6 @@ async function statusOf(vault: TestVault) {
   return body
 }
 
-/** Prepares Alice's deposit over HTTP and sends its transactions. Asserts that all succeed. */
 async function depositAndSend(vault: TestVault, amount: bigint): Promise<HttpReply> {
   const reply = await vault.deposit(ALICE, amount)
   expect(reply.status).toBe(200)
@@ -157,7 +155,7 @@ describe('the life of a deposit', () => {
         status: 'claimable',
         amounts: { pendingDeposit: '0', claimableShares: `${shares}`, currentShares: '0' },
         vault: { depositEpochId: 5 },
-        // Polling is useless, because only the user's own claim changes this status.
+        // The status changes only when the user claims, so polling is useless.
         nextPollAfterMs: null,
       })
 
@@ -209,7 +207,7 @@ describe('the life of a deposit', () => {
     'A deposit into a synchronous vault of $asset gives its exact shares instantly',
     async ({ asset }, { service }) => {
       const vault = await openYieldVault(service, { asset })
-      // Yield before the first deposit makes the conversion rate uneven.
+      // Assets in the vault before the first deposit make a share price that is not round.
       await vault.mint(vault.address, 1_234_567n)
       const amount = vault.units('1234.567891')
       const balance = await vault.balanceOf(ALICE.address)
@@ -295,7 +293,7 @@ describe('the life of a deposit', () => {
       await vault.act(ALICE.address, 'requestRedeem', 3n * 10n ** 18n + 1n, ALICE.address, ALICE.address)
       await vault.request(ALICE.address, 4_000_003n)
       await vault.settle(1_234_567n)
-      // The settled request keeps its rate and its fees, although the vault's fees change.
+      // The settled request keeps its own rate and fees, although the vault's fees change afterwards.
       await vault.act(ROLES.admin, 'updateRates', { ...rates, entryRate: 1, exitRate: 1 })
       await vault.settle(7_654_321n)
       const claimableShares = `${await vault.read('maxMint', ALICE.address)}`

@@ -24,7 +24,6 @@ const SYNC_MODES = { SyncRedeem: 2, None: 3 }
 const openVault = (service: Service, options: Parameters<typeof openLagoonVault>[1]) =>
   service.restore(JSON.stringify(options), () => openLagoonVault(service, options))
 
-/** Prepares Alice's deposit, asserts that it calls this vault function, and sends it. */
 async function expectDeposit(
   vault: TestVault,
   operation: 'requestDeposit' | 'syncDeposit' | 'deposit',
@@ -40,10 +39,7 @@ async function expectDeposit(
   expectSuccess(await vault.send(ALICE, reply))
 }
 
-/**
- * Returns the contract errors of a request and of an instant deposit by Alice, who has enough tokens. Undefined means that the
- * call would succeed.
- */
+/** The result has the contract's error for each kind of deposit. An error is undefined if the call would succeed. */
 async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   await vault.mint(ALICE.address, amount)
   await vault.approve(ALICE.address, amount)
@@ -54,14 +50,13 @@ async function refusalsOnChain(vault: TestVault, amount = AMOUNT) {
   }
 }
 
-/** Settles as the safe, with the arguments of this Lagoon version. Returns the contract's error, if any. */
 function settleDeposit(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
   const valuation = generation === '0.1' ? [] : [totalAssets]
   return vault.refusal(ROLES.safe, 'settleDeposit', ...valuation)
 }
 
 function close(vault: TestVault, generation: LagoonGeneration, totalAssets: bigint) {
-  // Lagoon v0.1 takes no argument: it uses the proposed valuation.
+  // The function `close` of Lagoon v0.1 has no argument, because the contract uses the proposed valuation.
   return vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [totalAssets]))
 }
 
@@ -158,7 +153,6 @@ describe('an unsettled request', () => {
   )
 })
 
-/** Asserts that amounts above the vault's remaining capacity `room` are refused, with `room` as the maximum. */
 async function expectRoom(vault: TestVault, room: bigint): Promise<void> {
   for (const amount of [room + 1n, 1_000n * room]) {
     const reply = await vault.deposit(ALICE, amount)
@@ -283,7 +277,7 @@ describe('a vault whose code changes while the service runs', () => {
     await expectDeposit(vault, 'syncDeposit')
 
     await vault.upgrade('0.6')
-    // The upgraded vault's cap is 0, because its storage word has never been written.
+    // The upgraded vault has a cap of 0, because nothing has been written to the cap's storage slot.
     expectError(await vault.deposit(ALICE, AMOUNT), 'vault_cap_reached')
     expect((await refusalsOnChain(vault)).syncDeposit).toBe('MaxCapReached')
     await vault.act(ROLES.safe, 'updateMaxCap', maxUint256)

@@ -28,12 +28,11 @@ const test = base
   .extend('usdc', ({ chain }) => chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address)
   .extend('syncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'sync')?.address as Address)
   .extend('asyncVault', ({ chain }) => chain.vaults.find(({ type }) => type === 'async')?.address as Address)
-  /** A vault with the same address on both chains, and the key of a client that has it on both. */
   .extend('twin', { scope: 'file' }, async ({ sharedService }) => {
     const { chains } = sharedService.backends
     const addresses = []
     for (const chain of chains) {
-      // An equal nonce of the deployer gives the contract the same address on both chains.
+      // A contract's address depends on its deployer's nonce. An equal nonce gives the same address on both chains.
       await callRpc(chain, [{ method: 'anvil_setNonce', params: [ACCOUNTS.admin.address, '0x1000000'] }])
       const asset = chain.tokens[0]?.address as Address
       addresses.push(await deployLagoonVault(chain, { generation: '0.5', asset, name: 'Twin', symbol: 'TWIN' }))
@@ -119,7 +118,10 @@ describe('The key is checked before the request', () => {
 })
 
 const NO_ADDRESS = USER.replace('A', 'a')
-/** Fields of each path's body in documented order, each with its error code and a value that is refused. */
+/**
+ * Values of each endpoint's request body, in documented order. Each has an error code and a value that causes the
+ * error.
+ */
 const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: unknown][]> = {
   [DEPOSIT]: [
     ['vaultAddress', 'missing_or_invalid_vault_address', NO_ADDRESS],
@@ -140,7 +142,6 @@ const REQUIRED: Record<string, readonly string[]> = {
   [CLAIM]: ['vaultAddress', 'userAddress'],
 }
 
-/** Builds the JSON text of a valid body for a path, with these fields replaced or added. */
 function bodyText(path: string, vault: Address, replaced: readonly (readonly [field: string, json: string])[]): string {
   const right = { ...body(vault), ...(path === CLAIM && { amount: undefined }) }
   const texts = new Map(
@@ -241,7 +242,7 @@ describe('A body', () => {
     bytes[bytes.indexOf('X')] = 0xff
     const headers = { 'content-type': 'application/octet-stream' }
     expectError(await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes), headers }), 'invalid_json')
-    // The gateway replaces the invalid byte by a replacement character, because it passes this body as text.
+    // Without that content type, the gateway passes the body as text and replaces the invalid byte.
     const asText = await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes) })
     expectError(asText, 'missing_or_invalid_amount', ['amount'])
   })

@@ -26,7 +26,7 @@ import { runs } from '../../support/runs.ts'
 import { test as base, type HandedOut, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 
-// Log lines are suppressed, because writing them would take longer than the requests.
+// Logging is off, because writing log lines would take longer than the requests.
 vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
@@ -36,7 +36,6 @@ const BASE = 8453
 const ONE = 10n ** 6n
 const RUNS = 100
 
-/** Functions that the service calls on a vault, its share token and its asset. The last one also serves storage reads. */
 const VIEWS = [
   'version()',
   'pendingSilo()',
@@ -133,7 +132,6 @@ function endpointsOf(vaultAddress: Address, userAddress: Address): Endpoint[] {
   ]
 }
 
-/** Opens vaults in which one user has shares, and settled and unsettled requests of both kinds. */
 async function prepare(service: Service) {
   const lagoons = []
   for (const [generation, state] of [
@@ -203,7 +201,6 @@ const test = base
   .extend('backendsOptions', { scope: 'file' }, () => ({ chainIds: [BASE] }))
   .extend('stages', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
 
-/** Lies of a vault: results of its views, its storage words, and results of a dry run. */
 const lies = fc.record({
   views: fc.oneof(
     fc.dictionary(fc.constantFrom(...VIEWS), fc.constantFrom(...Object.keys(ANSWERS)), { maxKeys: 8 }),
@@ -288,7 +285,7 @@ const CALLS = parseAbi([
   'function claimCancelRedeemRequest(uint256,address,address)',
 ])
 
-/** Asserts that calldata serves the user only: calls of the vault for the user, and approvals for the vault. */
+/** Asserts that all calls go to the vault and act for the user, and that all approvals are for the vault. */
 function expectOwn({ body }: HttpReply, vault: { address: Address; share: Address }, user: Address): void {
   for (const [list, to] of [
     [body.operations, vault.address],
@@ -319,7 +316,8 @@ describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
       const { contract, method, path, body } = endpoints[endpoint % endpoints.length] as Endpoint
       applyLies(service, lies)
       const asking = service.call(method, path, { key: vault.key, ...(body && { body }) })
-      // The client package refuses a response if the lying vault contradicts itself about its payment. This error is expected.
+      // The client package throws if the false data contradict each other about the payment. The test expects that
+      // error.
       const reply = await asking.catch((error: Error) => {
         if (!error.message.endsWith('the vault might pay less.')) throw error
       })
@@ -336,7 +334,7 @@ describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
   })
 
   test('is never shown with zeros for failed calls', async ({ service, stages }) => {
-    // Three vaults suffice: a Lagoon v0.6 vault, one whose requests all have the id 0, and the synchronous one.
+    // Three kinds of vaults are tested: Lagoon v0.6, ERC-7540 with the id 0 for all requests, and synchronous.
     for (const vault of [stages[2], stages[5], stages[8]] as Stage[]) {
       for (const { method, path } of endpointsOf(vault.address, ALICE.address).filter(({ body }) => !body)) {
         const ask = () => service.call(method, path, { key: vault.key })
@@ -355,10 +353,9 @@ describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
   })
 })
 
-/** Names of fields that differ between reads, or that report unknown data. */
+/** Names of values that are not compared, because they differ between two reads or report unknown data. */
 const VARYING = /timestamp|requestId|apy|annualYield|growth|nextPoll|asOf|sharePriceHistory|missing|errors/i
 
-/** Lists all simple values in a reply with their paths. */
 function leaves(value: unknown, path = ''): [string, string][] {
   if (value === null || typeof value !== 'object') return [[path, String(value)]]
   return Object.entries(value).flatMap(([key, one]) => leaves(one, `${path}.${key}`))

@@ -38,7 +38,7 @@ const test = base
         list(service, key),
   )
 
-/** Returns the list's status and vaults. The request is given up after four seconds, as a wallet would do. */
+/** Requests the list of vaults. Gives up after four seconds, as a wallet would do. */
 async function list({ baseUrl, apiKey, pass }: Service, key = apiKey): Promise<{ status: number; vaults: Listed[] }> {
   pass(0.5)
   const signal = AbortSignal.timeout(PATIENCE_MS)
@@ -214,7 +214,8 @@ describe('A chain that returns well-formed nonsense', () => {
         const items: { id: number }[] = JSON.parse(answer)
         const spoil = ({ id, ...item }: { id: number }) => {
           const { method, params } = calls[id] as Call
-          // The node refuses state overrides, so the service reads storage words one by one, which this node falsifies.
+          // The node refuses state overrides. The service then reads storage words one by one, and the node returns
+          // false words.
           if (method === 'eth_call' && params.length === 3)
             return { id, error: { code: -32602, message: 'too many arguments' } }
           return { id, ...item, ...(method === 'eth_getStorageAt' && { result: word }) }
@@ -232,8 +233,8 @@ describe('A chain that returns well-formed nonsense', () => {
     vaultsOn,
   }) => {
     let block = 1_000_000
-    // The two calls of one batch never report the same block. The node also refuses the bytecode that would join them into one
-    // call.
+    // The node reports another block number in each call of a batch. It also refuses the bytecode that would read
+    // everything in one call.
     const another = changeAggregate((data, selector) => {
       if (selector === '0x00000000') return '0x'
       if (selector !== BLOCK_NUMBER) return data
@@ -241,7 +242,7 @@ describe('A chain that returns well-formed nonsense', () => {
       return numberToHex(block, { size: 32 })
     })
     rewriteResults(base, another)
-    // Requests for any block number get the latest block, so the node seems to know every block.
+    // Every request for a block by number gets the latest block, so the node seems to have every block.
     base.rewriteRequest = (request) => request.replaceAll(/"0x[0-9a-f]+"(?=[,\]])/g, '"latest"')
     const { status } = await list(service)
     expect(status).toBe(200)
@@ -261,7 +262,8 @@ describe("The job that records a chain's states", () => {
     await refresh(8453)
     service.rpc[8453]?.reset()
     await refresh(8453)
-    // Three requests are made: the tagged block and the vaults' states, in parallel, then the block that is final by age.
+    // The job makes three requests: the block with the finality tag and the vaults' states in parallel, then the
+    // block that is final by its age.
     expect([service.rpc[8453]?.bodies.length, service.rpc[42161]?.bodies.length]).toEqual([3, 0])
   })
 

@@ -13,7 +13,7 @@ type Point = {
   readonly annualYield: { readonly percent: string; readonly days: number } | null
 }
 
-/** A vault with a recorded price every six hours for 400 days. The price grows by a thousandth per day. */
+/** A vault whose price was recorded every six hours for 400 days. The price grows by 0.1 % per day. */
 const test = base.extend('past', { scope: 'file' }, async ({ sharedService: service }) => {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   const now = Math.floor(Date.now() / 1000)
@@ -47,7 +47,7 @@ describe('The history of a vault', () => {
     for (const { sharePrice, annualYield } of history as Point[]) {
       expect(sharePrice).toMatch(/^[1-9]\d*$/)
       expect(annualYield?.days).toBeGreaterThanOrEqual(7)
-      // Yield periods may start up to 26 hours early, and the first price may be six hours older.
+      // A yield period of seven days may start up to 26 hours earlier, and its first price may be six hours older.
       expect(annualYield?.days).toBeLessThan(9)
       expect(Number(annualYield?.percent)).toBeCloseTo((1.001 ** 365 - 1) * 100, 0)
     }

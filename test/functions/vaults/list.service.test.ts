@@ -23,7 +23,9 @@ import type { Wire } from '../../support/wire.ts'
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
 
-/** Documented fields of every vault. The fields of one kind of vault follow. */
+/**
+ * Documented names of the values that every vault has in the list. Values of particular kinds of vaults follow below.
+ */
 const EVERY_VAULT = [
   'poolId',
   'chainId',
@@ -54,7 +56,6 @@ const EVERY_VAULT = [
 ]
 const ASYNC_VAULTS = ['curatorAddress', 'valuationManager', 'vaultState']
 
-/** Patterns of the values in STATE, the documented fields of a vault's state. */
 const ADDRESS = expect.stringMatching(/^0x[0-9a-fA-F]{40}$/)
 const AMOUNT = expect.stringMatching(/^(0|[1-9]\d*)$/)
 const STATE = {
@@ -80,9 +81,8 @@ const STATE = {
   redeemEpochId: expect.any(Number),
 }
 
-/** Storage words that are not a valid bool, address or text. */
+/** Storage words that are no valid bool, no valid address and no valid text. */
 const [TWO, ONES, WORD] = [numberToHex(2, { size: 32 }), `0x${'f'.repeat(64)}`, stringToHex('MKR', { size: 32 })]
-/** Views that every vault has, each with its field in the list. */
 const VIEWS = [['totalAssets()', 'totalAssets']] as const
 const STATE_VIEWS = [
   ...VIEWS,
@@ -112,7 +112,7 @@ const test = base
   .extend('chain', ({ service }) => service.backends.chains[0] as Chain)
   .extend('usdc', ({ chain }) => chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address)
   .extend('list', ({ service }) => async (key: string = service.apiKey): Promise<Listed[]> => {
-    // Cached reads expire, so that the list shows the chain's current state.
+    // The clock advances until cached reads expire, so that the list shows the chain's current state.
     service.pass(0.5)
     const { status, body } = await service.call('GET', LIST, { key })
     expect(status).toBe(200)
@@ -121,7 +121,6 @@ const test = base
     expect(page).toEqual({ success: true, totalRecords: data.length, hasMore: false, nextCursor: null })
     return body.data
   })
-  /** Returns the vault as listed for the client that has only this vault. */
   .extend('listOf', ({ service, list }) => async (chain: Chain, address: Address): Promise<Listed> => {
     const [vault] = await list(await service.createClient([{ chainId: chain.chainId, address }]))
     return vault as Listed
@@ -269,7 +268,7 @@ describe('The list', () => {
   test('names the missing values of a broken vault, without zeros, and shows the others completely', async ({
     service,
     chain,
-    // New containers are needed, because a container remembers the code at an address, which does not change.
+    // The test needs new containers, because a container caches the code at an address for its lifetime.
     coldService,
   }) => {
     const [broken] = chain.vaults
@@ -431,7 +430,6 @@ describe('Pages and filters', () => {
 describe('The value in US dollars', () => {
   const AT = Date.now()
 
-  /** Stores the price of every token of Base and Arbitrum as the job does, and makes cached prices expire. */
   async function putPrices(service: Service, base: number | undefined, arbitrum: number | undefined) {
     const cache = sharedCache({ table: cacheStore(service.tables.cache), now: Date.now })
     for (const { chainId, tokens } of service.backends.chains) {
@@ -449,7 +447,9 @@ describe('The value in US dollars', () => {
     expect(status).toBe(200)
     return body
   }
-  /** Returns the vault's assets in dollars. A float is precise enough for the amounts of a test. */
+  /**
+   * Returns the value of the vault's assets in dollars. Floating point is exact enough for the amounts of this test.
+   */
   const usdOf = ({ totalAssets, asset }: Listed, price: number) => (Number(totalAssets) / 10 ** asset.decimals) * price
 
   test('is the total assets at the asset price, in list and single vault, and null without a price', async ({
@@ -523,7 +523,7 @@ describe('The value in US dollars', () => {
       expect(page.totalRecords).toBe(all.length)
       seen.push(...page.data.map(({ poolId }: Listed) => poolId))
       cursor = page.nextCursor
-      // The new prices reverse the order, so that the last vault becomes the first.
+      // The new prices reverse the order of the vaults, so the last vault becomes the first.
       await putPrices(service, number % 2 === 0 ? 0.001 : 2, number % 2 === 0 ? 1000 : 1)
     }
     expect(seen.toSorted()).toEqual(all.toSorted())
@@ -549,7 +549,7 @@ describe('One vault', () => {
   test('is shown as in the list', async ({ service, list }) => {
     const changing = {
       ...{ stateAsOf: expect.anything(), vaultState: expect.anything(), growth: expect.anything() },
-      // These fields may differ, because the list and the single vault each cache them for a minute.
+      // The list and the single vault may differ in these values, because each caches them for a minute.
       ...{ hasChanged: null, pinnedAt: null },
     }
     for (const vault of await list()) {
@@ -573,17 +573,16 @@ describe('One vault', () => {
 describe('The APY', () => {
   const DAY = 86_400
 
-  /** Past share prices: the age in seconds, and the price in thousandths of the current one. */
+  /** Past share prices: the age in seconds, and the price in thousandths of the current price. */
   type Past = readonly (readonly [secondsAgo: number, thousandths: bigint])[]
 
-  /** Opens a Lagoon vault and a synchronous vault with these past prices. Returns both as listed after a run of the job. */
   async function listWithPast(service: Service, chain: Chain, past: Past) {
     const vaults = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
     const places = vaults.map(({ address }) => ({ chainId: chain.chainId, address }))
     const key = await service.createClient(places)
     const listed = async (from: Service): Promise<Listed[]> => (await from.call('GET', LIST, { key })).body.data
 
-    // The current price is one, because a whole share of a new vault is worth a whole unit of its asset.
+    // The current price is one unit of the asset per share, because both vaults are new.
     const recorded = places.map((place) =>
       recordPrices(
         service,
@@ -602,7 +601,7 @@ describe('The APY', () => {
     }
     const list = await listAnew()
     expect(list).toHaveLength(vaults.length)
-    // The yield must be computed from the price at the block that the list shows.
+    // The yield must be computed from the share price at the time that `stateAsOf` shows.
     for (const { APY, annualYield, growth, stateAsOf } of list) {
       expect(annualYield ?? growth).toMatchObject({ to: stateAsOf.timestamp })
       expect(APY).toBe(annualYield?.percent ?? '0.00')
@@ -615,7 +614,7 @@ describe('The APY', () => {
   test('is the annualized change of the share price since about seven days ago', async ({ service, chain }) => {
     const { vaults } = await listWithPast(service, chain, [
       [9 * DAY, 900n],
-      // The price is a minute older than eight days, because the chain's newest block may be slightly older than this machine's
+      // The price is one minute older than eight days, because the newest block may be older than this machine's
       // clock.
       [8 * DAY + 60, 1003n],
       [6 * DAY, 1100n],

@@ -46,7 +46,7 @@ const WITHOUT_EVENTS: readonly Endpoint[] = [
   'withdraw status',
 ]
 
-/** Endpoints that can return transactions at a node that cannot simulate. */
+/** Requests that can succeed with a node that cannot simulate transactions. */
 const SIMULATED: readonly Endpoint[] = [
   'deposit',
   'withdrawal',
@@ -56,10 +56,6 @@ const SIMULATED: readonly Endpoint[] = [
   'cancellation',
 ]
 
-/**
- * Prepares the chains: a recorded deposit, a partly claimable one, a pending one, one on its way from the other chain, and a
- * settled withdrawal.
- */
 async function prepare(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5' })
   await vault.request(BOB.address, vault.units('1000'))
@@ -75,13 +71,13 @@ async function prepare(service: Service) {
     await mine(chain, 20)
     await refresh(chain.chainId)
   }
-  // This deposit is not recorded, so each request reads it from the chain.
+  // The job has not recorded this deposit, so each request must read it from the chain.
   await vault.act(ALICE.address, 'deposit', vault.units('70'), ALICE.address, ALICE.address)
   const journey = createDepositJourney(vault, service)
   await journey.mint(ALICE.address, journey.units('50'))
   const sent = await journey.send(ALICE, await journey.ask(ALICE, journey.units('50')))
   const hash = sent.at(-1)?.transactionHash
-  // Blocks are added, so that a node that is some blocks behind has all of it too.
+  // Ten more blocks are mined. A node that is some blocks behind then has all events too.
   for (const chain of service.backends.chains) await mine(chain, 10)
 
   const vaults = service.backends.chains.flatMap(({ vaults }) => vaults)
@@ -116,7 +112,6 @@ async function prepare(service: Service) {
     history: ['GET', `${user}/deposits`],
   }
   return {
-    /** Sends a request to each of these endpoints in parallel. */
     async ask(of: Service, endpoints: readonly Endpoint[] = ENDPOINTS): Promise<Replies> {
       of.pass(0.5)
       const asked = endpoints.map(async (endpoint) => {
@@ -133,9 +128,8 @@ const mine = (chain: { readonly rpcUrl: string }, blocks: number) =>
 
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
-  /** Replies of the service at a node that knows everything and refuses nothing. */
   .extend('truth', { scope: 'file' }, ({ sharedService, stage }) => stage.ask(sharedService))
-  /** Starts the service in new containers that use nodes of these kinds on both chains. */
+  /** Starts the service in new containers. They read both chains from nodes with the limits of these providers. */
   .extend('behind', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {
@@ -155,7 +149,7 @@ const test = base
 const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
   Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
 
-/** Names of fields that are not compared. Yields depend on records made in between. The last two show the progress of a search. */
+/** Names of values that are not compared, because they depend on the time, the block, or the records made since. */
 const VARYING = [
   'timestamp',
   'requestId',
@@ -167,7 +161,6 @@ const VARYING = [
   'evidence',
 ]
 
-/** Returns a reply as text without the fields that differ between moments and blocks. */
 function stripTimes(endpoint: Endpoint, { body }: HttpReply): string {
   if (endpoint === 'cross-chain deposit') {
     const { quoteTimestamp: _, fillDeadline: __, ...sent } = decodeBridgeDeposit(body.operations.at(-1).data)
@@ -197,7 +190,6 @@ function difference(found: string, expected: string): string {
   return `${found.slice(Math.max(0, at - 60), at + 60)} instead of ${expected.slice(at, at + 60)}`
 }
 
-/** Returns whether a list says that a chain's state is stale. */
 function hasStale(body: { data?: { stateAsOf?: { stale: boolean } | null }[] }): boolean {
   return Array.isArray(body.data) && body.data.some(({ stateAsOf }) => stateAsOf === null || stateAsOf?.stale === true)
 }
@@ -218,7 +210,7 @@ test('The reference replies are complete', ({ truth }) => {
   expect(truth['cross-chain status'].body).toMatchObject({ status: 'bridging' })
 })
 
-// A second try is allowed, because requests time out if the machine stalls for three seconds.
+// A failed test runs once more, because requests time out if the machine stalls for three seconds.
 describe('At a node such as', { retry: 1 }, () => {
   test.for<[NodeProfileName]>([
     ['base.org'],
@@ -289,7 +281,7 @@ describe('At a node such as', { retry: 1 }, () => {
   }) => {
     const replies = await stage.ask(await behind('lying'))
     expect(ENDPOINTS.map((endpoint) => replies[endpoint].status)).not.toContain(500)
-    // The lying node's status of a transfer must not be stored as final, so that the next node is read again.
+    // The service must not store the lying node's status as final. With the next node it then reads the true status.
     expect(replies['cross-chain status'].body).not.toMatchObject({ final: true })
     expect(verdicts(await stage.ask(await behind('quicknode')), truth)).toMatchObject({ 'cross-chain status': 'right' })
     for (const endpoint of [...SIMULATED, 'cross-chain deposit'] as const) {
@@ -328,7 +320,7 @@ test('After a day without records, a node with 10-block ranges makes nothing wro
   const right = Object.fromEntries(WITHOUT_EVENTS.map((endpoint) => [endpoint, 'right']))
   expect(verdicts(replies, truth)).toEqual({ ...noneWrong, ...right })
 
-  // The job is imported now, so that it runs in those containers and uses their nodes.
+  // The import comes after the start of the containers, so that the job reads the same nodes as the containers.
   const { refresh } = await import('../../support/records.ts')
   for (let run = 0; run < 3; run += 1) await refresh(BASE)
   expect(verdicts(await stage.ask(cold), await stage.ask(service))).toEqual(allRight)

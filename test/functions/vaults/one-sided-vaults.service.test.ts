@@ -9,14 +9,12 @@ import { expectFairGas, expectSuccess, openAsyncVault, ROLES, type TestAsyncVaul
 const [ALICE] = USERS
 const ONE = 10n ** 6n
 
-/** Lists the vault functions that a reply calls, each with its first argument. */
 const callsIn = ({ body }: HttpReply) =>
   body.operations.map(({ data }: { data: `0x${string}` }) => {
     const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
     return [functionName, args?.[0]]
   })
 
-/** Sends the transactions of a reply and asserts that its gas estimate is fair. Returns the amounts received. */
 async function send(vault: TestAsyncVault, reply: HttpReply) {
   const balances = async () => [await vault.balanceOf(ALICE.address), await vault.sharesOf(ALICE.address)] as const
   const before = await balances()

@@ -25,7 +25,6 @@ const AMOUNT = 1_000_000n
 const slotOf = (name: string): Hex => numberToHex(BigInt(keccak256(toHex(name))) - 1n, { size: 32 })
 const IMPLEMENTATION = slotOf('eip1967.proxy.implementation')
 
-/** Runs an operator's command. Returns its output or its error message. */
 async function operate({ backends }: { backends: Pick<Backends, 'admin'> }, ...args: string[]): Promise<string> {
   const lines = await runCommandLine(args, async () => backends.admin).catch((error: unknown) => [
     describeFailure(error),
@@ -33,14 +32,16 @@ async function operate({ backends }: { backends: Pick<Backends, 'admin'> }, ...a
   return lines.join('\n')
 }
 const placeOf = ({ chain, address }: TestVault) => ['--chain', `${chain.chainId}`, '--address', address]
-/** Pins the vault's current code and price, as an operator does after a review. */
+/**
+ * Confirms the vault's current code and price, like an operator after a review. The service then refuses changed code
+ * and outlier prices.
+ */
 async function confirm(service: Parameters<typeof operate>[0], vault: TestVault): Promise<string> {
   const shown = await operate(service, 'confirm-vault', ...placeOf(vault))
   const [, digest] = /--confirm (\w+)/.exec(shown) ?? []
   return digest ? operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest) : shown
 }
 
-/** Runs the job refresh-chain on the vault's chain and returns its report. */
 const runJob = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
 
 async function openPinned<V extends TestVault>(service: Service, opening: Promise<V>): Promise<V> {
@@ -63,10 +64,12 @@ async function deploy(vault: TestVault, code: Hex): Promise<Address> {
   return address
 }
 
-/** Builds bytecode that returns this address for every call. */
 const codeReturning = (address: Address): Hex => `0x73${address.slice(2)}5f5260205ff3`
 
-/** Opens a vault that is a beacon proxy, and deploys two implementations for its beacon. */
+/**
+ * Opens a vault whose code comes from a beacon contract. `good` and `evil` are two implementations that the beacon
+ * can return.
+ */
 async function beaconOf(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5', hasBeacon: true })
   const [word] = await rpc(vault, 'eth_getStorageAt', vault.address, slotOf('eip1967.proxy.beacon'), 'latest')
@@ -78,23 +81,21 @@ async function beaconOf(service: Service) {
   return { vault, beacon, good, evil: await told() }
 }
 
-/** Builds bytecode that delegates all calls to the contract whose address is in this storage slot. */
+/** Builds the bytecode of a proxy. It delegates all calls to the contract whose address is in this storage slot. */
 const proxyOf = (slot: Hex): Hex => `0x365f5f375f5f365f7f${slot.slice(2)}545af43d5f5f3e6036573d5ffd5b3d5ff3`
 const delegationTo = (target: Address): Hex => `0xef0100${target.slice(2)}`
 const cloneOf = (target: Address): Hex => `0x363d3d373d3d3d363d73${target.slice(2)}5af43d82803e903d91602b57fd5bf3`
 
-/** Deploys another synchronous vault of the same asset, whose code a proxy can use. */
 const anotherOf = ({ chain, token }: TestVault) =>
   deployYieldVault(chain, { asset: token, name: 'Another', symbol: 'AN' })
 
-/** Returns a pinned synchronous vault after `disguise` has replaced its code. */
 async function openDisguised(service: Service, disguise: (vault: TestVault, target: Address) => Promise<unknown>) {
   const vault = await openYieldVault(service)
   await disguise(vault, await anotherOf(vault))
   return openPinned(service, Promise.resolve(vault))
 }
 
-/** Ways in which a vault refers to the code that it runs. Each changes that code. */
+/** Ways in which a vault can delegate to other code. `change` replaces that code. */
 const KINDS: Readonly<
   Record<string, (service: Service) => Promise<{ vault: TestVault; change: () => Promise<unknown> }>>
 > = {
@@ -322,7 +323,6 @@ describe('Once the job has seen that a vault has changed,', () => {
   })
 })
 
-/** Returns an operator's commands that use these nodes of Base. */
 function adminAt({ backends }: Service, ...[url, ...others]: [string, ...string[]]) {
   const { dynamo, providers, queues } = backends
   const admin = localAdmin({
@@ -359,12 +359,14 @@ describe('The first reported block of a vault needs two nodes: add-vault with on
     const vault = await openYieldVault(service)
     const of = ['--client', vault.key.split('_')[2] ?? '', ...placeOf(vault)]
     await finalize(vault.chain)
-    // Blocks are mined first, because hosts may differ by some seconds, which is 25 blocks of Base.
+    // 64 blocks are mined first. Nodes may differ by some seconds, or 25 blocks of Base, and block 1 must be older
+    // than that.
     await rpc(vault, 'anvil_mine', '0x40')
     const [head] = await rpc(vault, 'eth_blockNumber')
     const far = numberToHex(number, { size: 32 })
     const inCall = changeAggregate((data, selector) => (selector === BLOCK_NUMBER ? far : data))
-    // Only the call that reads the price is changed, not the earlier calls that recognise the vault.
+    // The node changes only the call that reads the price. Earlier calls, which recognize the kind of vault, stay
+    // unchanged.
     const names = ['convertToAssets(uint256)', 'maxDeposit(address)', 'balanceOf(address)'] as const
     const [price, ...others] = names.map((name) => toFunctionSelector(name).slice(2)) as [string, ...string[]]
     const ofPrice: Change = (result, call) => {
@@ -419,7 +421,6 @@ test('A vault without a pin takes deposits whatever changes, and is listed as no
 })
 
 describe('A share price', () => {
-  /** Opens a synchronous vault with a deposit of this amount. */
   async function filled(service: Service, amount: bigint): Promise<TestVault> {
     const vault = await openYieldVault(service)
     await vault.mint(BOB.address, amount)
@@ -553,14 +554,15 @@ describe('The check that a vault has not changed', () => {
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
     expect(wire.bodies).toHaveLength(1)
     expect(service.table.tries.map(({ body }) => body).filter((body) => body.includes('PIN'))).toEqual([])
-    // Six calls are in the batch: views and storage, three dry runs, and the block header.
+    // The batch has six calls: the vault's functions and storage (2), dry runs (3), and the block header (1).
     expect(JSON.parse(wire.bodies[0] as string)).toHaveLength(6)
 
     const behindBeacon = await openPinned(service, openLagoonVault(service, { generation: '0.5', hasBeacon: true }))
     await behindBeacon.deposit(ALICE, AMOUNT)
     wire.bodies.length = 0
     expect((await behindBeacon.deposit(ALICE, AMOUNT)).status).toBe(200)
-    // Two batches run in parallel. The second reads the beacon's storage and the implementation that it returns for the vault.
+    // Two batches run in parallel. The smaller one reads the beacon's storage and the implementation that the beacon
+    // returns for the vault.
     expect(wire.bodies.map((body) => JSON.parse(body).length).toSorted()).toEqual([3, 6])
   })
 })

@@ -13,7 +13,7 @@ const page = (vaults: readonly Vault[], figures: readonly (number | null)[], cur
   const { rest, cut } = rankedPages(vaults, { list: 'list', cursor, limit })
   const entries = rest.map((vault) => ({
     vault,
-    // The cast is safe because only these two figures rank the vaults.
+    // The cast is safe, because the ranking reads only these two values.
     live: { totalAssetsUsd: figures[vaults.indexOf(vault)] ?? null, annualYield: null } as never,
   }))
   return cut(rank(entries, { sort: 'totalAssetsUsd', order: undefined, minTotalAssetsUsd: undefined }))

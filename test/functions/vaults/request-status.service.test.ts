@@ -11,7 +11,6 @@ const ONE = 10n ** 6n
 const SHARE = 10n ** 18n
 const GENERATIONS = [{ generation: '0.1' }, { generation: '0.6' }] as const
 
-/** Transfers the whole token balance of an account, such as the safe, to another account. */
 async function moveAssets({ chain, token, balanceOf }: TestVault, from: `0x${string}`, to: `0x${string}`) {
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, await balanceOf(from)] })
   await transact(chain, [{ label: 'transfer', from, to: token, data }])
@@ -20,7 +19,6 @@ async function moveAssets({ chain, token, balanceOf }: TestVault, from: `0x${str
 const requestRedeem = (vault: TestVault, { address }: typeof ALICE, shares: bigint) =>
   vault.act(address, 'requestRedeem', shares, address, address)
 
-/** Proposes a valuation, and settles only redemptions by the safe. */
 async function settleRedemptions(vault: TestVault, generation: LagoonGeneration) {
   const totalAssets = await vault.read('totalAssets')
   await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets)
@@ -28,7 +26,6 @@ async function settleRedemptions(vault: TestVault, generation: LagoonGeneration)
 }
 
 describe('the status of a request that settlements skipped', () => {
-  /** Opens a vault in which both users have shares and the safe has no assets. */
   async function openEmptyVault(service: Parameters<typeof openLagoonVault>[0], generation: LagoonGeneration) {
     const vault = await openLagoonVault(service, { generation })
     for (const { address } of [ALICE, BOB]) await vault.request(address, 100n * ONE)
@@ -48,7 +45,7 @@ describe('the status of a request that settlements skipped', () => {
       const vault = await openEmptyVault(service, generation)
       const status = async (user = ALICE) => {
         await recordAll(vault.chain)
-        // The clock advances because a container caches the job's progress for half a minute.
+        // The clock advances by 31 s, because a container caches the job's progress for 30 s.
         service.pass(31)
         return of(vault, 'withdrawStatus', user)
       }
@@ -59,7 +56,7 @@ describe('the status of a request that settlements skipped', () => {
       const passed = 'Withdrawal request submitted, passed over by 1 settlement, awaiting the next one.'
       expect(await status()).toMatchObject({ status: 'pending', missed: 1, text: passed })
 
-      // The safe has too few assets to redeem, so the settlement only settles deposits and passes over redemptions.
+      // The safe has too few assets for the redemptions. The settlement therefore settles only deposits.
       await vault.request(BOB.address, ONE)
       await moveAssets(vault, ROLES.safe, ROLES.feeReceiver)
       await requestRedeem(vault, BOB, 50n * SHARE)
@@ -72,7 +69,8 @@ describe('the status of a request that settlements skipped', () => {
       })
       expect(await status(BOB)).toMatchObject({ status: 'pending', missed: 1 })
 
-      // A valuation that was proposed before the request does not include it in the settlement.
+      // The valuation was proposed before the request, so this settlement does not include the request and does not
+      // skip it.
       const totalAssets = await vault.read('totalAssets')
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets)
       await vault.act(ALICE.address, 'transfer', USERS[2].address, SHARE)
@@ -153,8 +151,8 @@ describe('the status of a withdrawal from an ERC-7540 vault', () => {
       const wire = service.rpc[vault.chain.chainId]
       wire?.reset()
       expect(await statusOf()).toEqual(['withdrawn', null])
-      // Requests read the state and the events since the records end. For requests with their own ids, one more proves that none
-      // is open.
+      // One request reads the vault's state, and one the events since the last record. If requests have ids, a third
+      // proves that no request is open.
       expect(wire?.bodies).toHaveLength(make === 'counted' ? 3 : 2)
       expect((await vault.withdrawStatus(BOB)).body.status).toBe('no_active_withdrawal')
       await recordAll(vault.chain)

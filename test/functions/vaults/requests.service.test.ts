@@ -16,10 +16,10 @@ import type { Wire } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 
-/** Lagoon versions: one for each way in which the service handles requests. */
+/** One Lagoon version for each way in which the service handles requests. */
 const GENERATIONS = ['0.1', '0.6'] as const
 const ASSETS = ['USDC', 'DAI'] as const
-/** Pairs each version with one token only, because the handling of tokens does not depend on the version. */
+/** Gives each version only one token, because the service handles tokens in the same way for all versions. */
 const EVERY = GENERATIONS.map((generation, index) => ({ generation, asset: ASSETS[index % 2] ?? 'USDC' }))
 const EACH = GENERATIONS.map((generation) => ({ generation }))
 const FEES = { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
@@ -49,7 +49,6 @@ async function investInVault(service: Service, { generation, ...options }: Optio
   return vault
 }
 
-/** Opens a vault with all fees that its version has. Alice holds shares at an uneven price. */
 const openVaultWithShares = (service: Service, options: Options) =>
   service.restore(`shares ${JSON.stringify(options)}`, () => investInVault(service, options))
 
@@ -73,7 +72,7 @@ async function finishClosing(vault: TestVault, generation: LagoonGeneration) {
   await vault.act(ROLES.safe, 'close', ...(generation === '0.1' ? [] : [await vault.read('totalAssets')]))
 }
 
-/** Opens a vault in which a third of Alice's shares is claimable. The price has changed since the request. */
+/** Opens a vault in which Alice can claim a third of her shares. The share price has changed since the settlement. */
 const openVaultWithClaim = (service: Service, options: Options) =>
   service.restore(`claim ${JSON.stringify(options)}`, async () => {
     const vault = await investInVault(service, options)
@@ -83,7 +82,6 @@ const openVaultWithClaim = (service: Service, options: Options) =>
     return vault
   })
 
-/** Sends the only call of a reply. Returns the amount that the wallet received. */
 async function send(vault: TestVault, reply: Awaited<ReturnType<TestVault['claim']>>, call: string) {
   expect(reply.body).toMatchObject({
     approval: [],
@@ -100,7 +98,6 @@ async function send(vault: TestVault, reply: Awaited<ReturnType<TestVault['claim
   return { assets: (await vault.balanceOf(ALICE.address)) - assets, shares: (await sharesOf(vault)) - shares }
 }
 
-/** Claims a settled withdrawal. Asserts that it pays exactly the prepared amount and leaves nothing. */
 async function expectClaim(vault: TestVault) {
   const shares = await redeemable(vault)
   expect(shares).toBeGreaterThan(0n)
@@ -112,7 +109,6 @@ async function expectClaim(vault: TestVault) {
   return assets
 }
 
-/** Cancels a request. Asserts that its whole amount is returned. */
 async function expectCancellation(vault: TestVault, kind: (typeof KINDS)[number]) {
   const pending = await (kind === 'deposit' ? depositing(vault) : redeeming(vault))
   expect(pending).toBeGreaterThan(0n)
@@ -134,7 +130,7 @@ const NO_REQUESTS = {
   nextPollAfterMs: null,
 }
 
-/** Views of the vault that the claim of a settled redemption does not need. */
+/** Functions of the vault that the service does not need for the claim of a redemption. */
 const NOT_OF_WITHDRAWALS = [
   'pendingDepositRequest(uint256,address)',
   'claimableDepositRequest(uint256,address)',
@@ -275,7 +271,7 @@ describe('the cancellation of a withdrawal', () => {
       expectError(await vault.cancel(ALICE, 'withdrawal'), 'no_pending_request')
       await requestRedeem(vault, third)
       await requestRedeem(vault, 1n)
-      // Alice also has a pending deposit request, which the cancellation of the redemption must not touch.
+      // Alice also has a pending deposit request. The cancellation of her redemption must not change that deposit.
       await vault.request(ALICE.address, 1_000_007n)
       await expectCancellation(vault, 'withdrawal')
       expect(await depositing(vault)).toBe(1_000_007n)
@@ -380,7 +376,7 @@ test('Withdrawals work although a vault does not report deposits, its value or b
   const vault = await openVaultWithClaim(service, { generation: '0.6' })
   const status = await statusOf(vault)
   const { claimable } = (await vault.claimWithdrawal(ALICE)).body
-  // The cast is safe because the service has a proxy for each of its chains.
+  // The cast is safe, because the service has a proxy for each of its chains.
   revertCalls(service.rpc[8453] as Wire, NOT_OF_WITHDRAWALS)
   expect(await statusOf(vault)).toEqual(status)
   const { body } = await vault.claimWithdrawal(ALICE)

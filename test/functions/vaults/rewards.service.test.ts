@@ -12,7 +12,7 @@ import { TOKEN_ABI } from '../../support/oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
 
-// These tests use Merkl's real contract, and a simulated Merkl API that can lie.
+// These tests use the real contract of Merkl, and a simulated Merkl API that can return false data.
 
 const [ALICE, BOB] = USERS
 const [BASE, ARBITRUM] = [8453, 42161] as const
@@ -33,7 +33,6 @@ const test = base
   })
 
 let made = 0
-/** Creates a new account that can send transactions. */
 async function someAccount({ backends }: Service): Promise<Address> {
   made += 1
   const account = getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))
@@ -58,7 +57,6 @@ function wireOf(rpc: Service['rpc'], chainId: number = BASE): Wire {
   return wire
 }
 
-/** Builds a reward of an account for the first vault on a chain. */
 const rewardOf = (service: Service, account: Address, amount: bigint, token = MORPHO, chainId: number = BASE) => ({
   ...{ account, token, amount },
   vault: chainOf(service, chainId).vaults[0]?.address ?? DISTRIBUTOR,
@@ -128,7 +126,7 @@ describe('Rewards', () => {
     await send(service, account, reply)
     expect(await balanceOf(service, account)).toBe(amount)
 
-    // The Merkl API still reports that nothing was claimed.
+    // The Merkl API does not know the claim yet, so the service must read the claimed amount from the contract.
     const after = await list(service, account)
     expect(after.body.rewards).toMatchObject([{ amount: '0', pending: '7', claimed: `${amount}` }])
     expectRefusal(await claim(service, account), 'not_yet_claimable')
@@ -148,7 +146,7 @@ describe('Rewards', () => {
     await rewards.dispute(BASE)
     expect((await list(service, account)).body.rewards).toMatchObject([{ ...pending, claimableAt: null }])
     await rewards.resolve(BASE, true)
-    // The Merkle tree is revoked on the chain, and the Merkl API does not know it yet.
+    // The Merkle root is revoked in the contract. The Merkl API does not know that yet.
     expect((await list(service, account)).body.rewards).toMatchObject([{ ...pending, claimableAt: null }])
     expectRefusal(await claim(service, account), 'not_yet_claimable')
   })
@@ -230,7 +228,6 @@ describe('Rewards', () => {
 })
 
 describe('A claim calls', () => {
-  /** Lists the RPC methods called since the last reset, as one list per request. */
   const methodsOf = ({ rpc }: Service) =>
     callsIn(wireOf(rpc)).map((batch) => batch.map(({ method }) => method).toSorted())
 
@@ -294,7 +291,6 @@ describe('While the source', () => {
     expectError(await claim(service, account), 'upstream_unavailable')
   })
 
-  /** Makes the Merkl API change each reward that it reports. */
   const lie = (change: (row: Record<string, unknown>) => object) => (reply: ProviderReply) => {
     if (!Array.isArray(reply.body)) return reply
     const body = reply.body.map(({ rewards, ...rest }) => ({ ...rest, rewards: rewards.map(change) }))

@@ -7,7 +7,7 @@ import { startWire, type Wire } from '../../support/wire.ts'
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
 
-/** One failing behaviour for each error code. Tests of the requests to nodes cover the others. */
+/** One kind of failing node for each error code. Tests of requests to nodes cover other failures. */
 const FAILURES = ['refuse connections', 'never answer', 'answer HTML'] as const
 
 const test = base
@@ -17,7 +17,6 @@ const test = base
     onCleanup(wire.stop)
     return wire
   })
-  /** The service in new containers that have two nodes of Base. */
   .extend('spared', async ({ coldService, first, spare }) => {
     const other = coldService.rpc[42161] as Wire
     coldService.backends.setRpcUrls({ '8453': [first.url, spare.url], '42161': [other.url] })

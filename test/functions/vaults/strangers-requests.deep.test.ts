@@ -9,7 +9,6 @@ const [{ address: alice }, { address: bob }] = USERS
 const [ALICE] = USERS
 const ONE = 10n ** 6n
 
-/** Opens a vault whose requests have ids of their own. Alice has shares, and Bob has a few. */
 async function openCounted(service: Service) {
   const vault = await openAsyncVault(service, { make: 'counted' })
   for (const user of [alice, bob]) {
@@ -44,7 +43,7 @@ describe('third-party requests for the user', () => {
       await vault.act(ROLES.safe, 'fulfillDeposit', id, alice, 5n * ONE, 5n * ONE)
     }
     await vault.act(alice, 'mint', 250n * ONE, alice, alice)
-    // The cast is safe because journeyTo uses only what all kinds of vaults have, although its type demands one kind.
+    // The cast is safe, because `createDepositJourney` uses only properties that all kinds of vaults have.
     const journey = createDepositJourney(vault as never, service)
     await journey.mint(alice, 4n * ONE)
     const receipts = await journey.send(ALICE, await journey.ask(ALICE, 4n * ONE))

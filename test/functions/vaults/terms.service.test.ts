@@ -27,7 +27,7 @@ test("A prepared deposit has its vault's terms from the list", async ({ service 
   }
 })
 
-/** Returns the time of the chain's last block in milliseconds since 1970. */
+/** Returns the time of the chain's latest block, in milliseconds since 1970. */
 async function lastBlock({ list }: Listed): Promise<number> {
   return Date.parse((await list()).body.data[0].stateAsOf.timestamp)
 }

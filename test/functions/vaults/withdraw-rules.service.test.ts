@@ -17,10 +17,10 @@ import {
 
 const [ALICE, BOB] = USERS
 
-/** Lagoon versions: one for each way in which the service handles withdrawals. */
+/** One Lagoon version for each way in which the service handles withdrawals. */
 const GENERATIONS = ['0.1', '0.2', '0.5', '0.6'] as const
 const ASSETS = ['USDC', 'DAI'] as const
-/** Pairs each version with one token only, because the handling of tokens does not depend on the version. */
+/** Gives each version only one token, because the service handles tokens in the same way for all versions. */
 const EVERY = GENERATIONS.map((generation, index) => ({ generation, asset: ASSETS[(index + 1) % 2] ?? 'USDC' }))
 const WITHOUT_DECIMALS = GENERATIONS.map((generation) => ({ generation }))
 const FEES = { exitRate: 37, haircutRate: 1_234 }
@@ -33,7 +33,6 @@ type Options = {
   readonly whitelisted?: boolean
 }
 
-/** Opens a vault in which Alice has the shares of 1,000.000001 whole tokens, at an uneven price. */
 const openVaultWithShares = (service: Service, options: Options) =>
   service.restore(JSON.stringify(options), async () => {
     const vault = await openLagoonVault(service, options)
@@ -60,7 +59,6 @@ const SELECTORS: Readonly<Record<string, string>> = {
 const callsOf = ({ body }: { body: { operations: { data: string }[] } }) =>
   body.operations.map(({ data }) => SELECTORS[data.slice(0, 10)])
 
-/** Prepares a withdrawal, asserts that it makes these calls, and sends them. Returns the reply with the received amount. */
 async function withdraw(vault: TestVault, amount: object, calls: readonly string[]) {
   const reply = await vault.withdraw(ALICE, amount)
   expect(reply.body).toMatchObject({ simulation: { status: 'success' }, chainId: 8453, isCrossChain: false })
@@ -266,7 +264,6 @@ describe('a synchronous vault', () => {
     },
   )
 
-  /** Opens a vault of this kind in which Alice has the shares of 1,000.000001 USDC. */
   const openWithShares = async (service: Service, make: YieldVaultKind) => {
     const vault = await openYieldVault(service, { make })
     const amount = vault.units('1000.000001')
@@ -372,7 +369,6 @@ describe('a synchronous vault', () => {
   })
 })
 
-/** Asserts that the maximum amount in a refusal works, and that one unit more is refused. */
 async function expectMostToWork(vault: TestVault, { body }: HttpReply): Promise<void> {
   const [{ field, atMost }] = body.details
   const told = field === 'amount' ? 'assets' : 'shares'

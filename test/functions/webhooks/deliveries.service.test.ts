@@ -16,13 +16,12 @@ import { verifyDelivery } from '../../support/webhook-signatures.ts'
 import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
 
 const HOUR = 3600
-/** Seconds after which messages that a test or an operator enqueued can be received. */
+/** Delay of a queued message in seconds, after a test or an operator has sent it. */
 const SOON = 3
 
 type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 
 const test = chainlessTest
-  /** A server that receives all webhook deliveries and responds with the status that a test sets. */
   .extend('receiver', async ({ service: _ }) => {
     const receiver = { url: '', status: 204, received: [] as Received[] }
     const url = await serve(async (request, response) => {
@@ -32,7 +31,6 @@ const test = chainlessTest
     receiver.url = `http://localhost:${new URL(url).port}/hook`
     return receiver
   })
-  /** A client with a webhook whose URL is that server. */
   .extend('own', async ({ service, receiver }) => {
     service.backends.queues.clear()
     const key = await service.createClient([])
@@ -50,7 +48,7 @@ const test = chainlessTest
         ),
     }
   })
-  /** The webhook after its receiver refused its only event until the service gave the event up. */
+  /** A webhook whose receiver refused an event for so long that the service stopped delivering that event. */
   .extend('given', async ({ clock, coldService: service, receiver, own }) => {
     receiver.status = 400
     await own.tell('one')
@@ -110,7 +108,8 @@ describe('A webhook', () => {
     expect(lines.filter(({ message }) => message === 'deliveries failed')).toMatchObject([
       { clientId: own.clientId, webhookId: own.id, failed: 2, of: 2, failures: 2, reason: 'status', status: 500 },
     ])
-    // Three days pass: messages that test the webhook enqueue each other far more often than Lambda's loop detection allows.
+    // Each test message of the webhook enqueues the next one. In three days this happens far more often than Lambda's
+    // loop detection allows.
     for (let hours = 0; hours < 76; hours += 2) {
       clock.pass(2 * HOUR)
       await coldService.consume()
@@ -202,7 +201,6 @@ test('A client can test only one webhook at a time', async ({ receiver, own }) =
   expect(receiver.received).toHaveLength(1)
 })
 
-/** Runs an operator's command. Returns its output or its error message. */
 async function run({ backends: { admin } }: Service, ...args: string[]): Promise<string> {
   const lines = await runCommandLine(args, async () => admin).catch((error: unknown) => [describeFailure(error)])
   return lines.join('\n')
@@ -224,7 +222,7 @@ describe('An event that is given up', () => {
     expect(await run(service, 'list-given-up', ...of)).toMatch(
       new RegExp(`^${own.clientId} +${own.id} +1 +deposit.completed +\\S+Z$`, 'm'),
     )
-    // Events that were given up are not in the dead-letter queue.
+    // Undelivered events stay in the event log. They must not be in the dead-letter queue.
     expect(service.backends.queues.listDeadLetters('deliveryQueue')).toEqual([])
     expect(await run(service, 'resume-webhooks', ...of)).toBe('Webhooks that get what they did not take: 1.')
     clock.pass(SOON)
@@ -319,7 +317,7 @@ test("A stage's new key signs within five minutes, together with the old one unt
   const key = 'n'.repeat(64)
   await writeSecretJson(secretId, { key, before }, secrets)
   clock.pass(5 * 60)
-  // Receivers need not change anything at that moment: the old secret still verifies.
+  // Receivers can change their secret later, because the old secret still verifies deliveries.
   expect(verifyDelivery(await receive('two'), own.secret)).toMatchObject({ sequence: 2 })
   const { body } = await service.call('POST', `/webhooks/${own.id}/secret`, { key: own.key })
   const second = await receive('three')

@@ -24,7 +24,6 @@ const test = chainlessTest
     return { key, clientId: parseApiKey(key)?.clientId as string }
   })
   .extend('ask', ({ service, own: { key } }) => askerOf(service, key))
-  /** Publishes one event for each of these keys to that client. */
   .extend('tell', ({ service, own }) => async (keys: readonly string[]) => {
     const notices = keys.map((key) => someNotice(key))
     await tell(service, own.clientId, notices)
@@ -242,7 +241,8 @@ describe('A secret', () => {
       secret: expect.stringMatching(SECRET),
       previousUntil: expect.stringMatching(/Z$/),
     })
-    // The first new secret may not have reached the client, so a second rotation must keep the one that receivers still use.
+    // The client may not have received the first new secret. A second rotation must therefore keep the secret that
+    // receivers still use.
     clock.pass(12 * HOUR)
     const second = await rotate()
     expect((await inUse())?.before?.version).toBe(before?.version)

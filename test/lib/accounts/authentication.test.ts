@@ -14,7 +14,6 @@ const EXPECTED = { challenge: CHALLENGE, origins: ORIGINS, rpId: 'localhost' }
 const OPTIONS = { challenge: CHALLENGE, user: { id: 'alice' } }
 const HELD = { factor: 'first', createdAt: new Date(0) } as const
 
-/** Matches an authentication error whose cause names this failed check. */
 const matchFailedCheck = (check: string) =>
   expect.objectContaining({
     code: 'invalid_credential',
@@ -84,7 +83,7 @@ describe('A passkey is registered', () => {
   })
 
   test.for<[what: string, faults: Faults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
-    // Faults of the signature are left out, because only a self-attested passkey has one at registration.
+    // Cases with a wrong signature are excluded, because a passkey signs its registration only with self attestation.
     ...SIGNED.filter(([, { signature }]) => !signature),
     ['signed by another', { signature: 'of something else', attestation: 'packed' }, 'attestation'],
     ['on an unknown page', { origin: undefined }, 'origin'],
@@ -181,11 +180,11 @@ describe('A passkey logs in', () => {
     { seen: 5, told: 6, flags: 5, isIn: true },
     { seen: 5, told: 5, flags: 5, isIn: false },
     { seen: 5, told: 4, flags: 5, isIn: false },
-    // This authenticator has no signature counter.
+    // An authenticator without a signature counter always reports 0.
     { seen: 0, told: 0, flags: 5, isIn: true },
-    // This authenticator once had a signature counter.
+    // An authenticator that once had a signature counter may report 0 later.
     { seen: 50, told: 0, flags: 5, isIn: true },
-    // This passkey is synced (flag 8), and each of its devices has its own signature counter.
+    // A synced passkey (flag 8) has a separate counter on each device, so the counter may fall.
     { seen: 5, told: 4, flags: 5 | 8, isIn: true },
   ])('only if its counter rises: from $seen to $told (flags $flags) is $isIn', async ({ seen, told, flags, isIn }) => {
     const { credential, login } = await registeredPasskey()
@@ -231,7 +230,7 @@ describe('A public key that is unsupported or weak', () => {
     expect(isSound(createPublicKey({ key: jwk, format: 'jwk' }))).toBe(false)
   })
 
-  // The public keys are the identity and points of order eight (https://eprint.iacr.org/2020/1244, table 6).
+  // The public keys are the neutral point and points of small order (https://eprint.iacr.org/2020/1244, table 6).
   test.for([
     `01${'00'.repeat(31)}`,
     'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',

@@ -4,7 +4,6 @@ import { limiter } from '../../../lib/accounts/limits.ts'
 import type { RateLimits } from '../../../lib/accounts/rate-limits.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 
-/** Returns a rate limiter that counts attempts in memory, and its clock. */
 function startLimiter(limits: Partial<RateLimits>) {
   const clock = { now: 0 }
   const tries = new Map<string, Set<string>>()

@@ -3,7 +3,7 @@ import { deriveTotpSecret, otpUrl, totpStep } from '../../../lib/accounts/totp.t
 
 const SECRET = Buffer.from('12345678901234567890')
 
-// Expected codes are the last six of the eight digits in RFC 6238, appendix B.
+// RFC 6238, appendix B, has codes of eight digits. These codes are their last six digits.
 test.for([
   [1111111109, '081804'],
   [1111111111, '050471'],

@@ -58,7 +58,7 @@ const trade = (
   args: { sender: owner, receiver: owner, owner, assets, shares },
 })
 
-/** Puts lists of events on a chain. Each list becomes a transaction in its own block. */
+/** Builds the events of a chain. Each inner list is one transaction in a block of its own. */
 const chain = (transactions: readonly (readonly VaultEventInput[])[]): VaultEvent[] =>
   transactions.flatMap((events, block) =>
     events.map((event, logIndex) => ({
@@ -74,7 +74,9 @@ const chain = (transactions: readonly (readonly VaultEventInput[])[]): VaultEven
     })),
   )
 
-/** Converts a vault's events into ledger entries. The last known price is by default that of the ledger's totals. */
+/**
+ * Converts a vault's events into ledger entries. The last known price is by default the ratio of the ledger's totals.
+ */
 const post = (
   vault: typeof LAGOON | typeof SYNC | typeof ASYNC,
   ledger: Ledger,
@@ -82,7 +84,6 @@ const post = (
   lastPrices: readonly BlockPrice[] = ledger.supply > 0n ? [readAt(0n, ledger)] : [],
 ) => valueAndFoldEvents(vault, { ledger, lastPrices }, events)
 
-/** Returns the share price after a block: assets per share of six decimals. */
 const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
   price: (10n ** 6n * assets) / supply,
   blockNumber,
@@ -158,7 +159,8 @@ describe('The events of a Lagoon vault', () => {
       post(LAGOON, before, chain([events])).entries.flatMap((entry) =>
         entry.kind === 'withdraw' ? [[entry.account, entry.isClaim]] : [],
       )
-    // One transaction has two claims, from the vault to Alice and from Alice to Bob, and a direct redemption by Alice.
+    // One transaction has a claim from the vault to Alice, a claim from Alice to Bob, and an instant redemption by
+    // Alice.
     expect(isClaim(paid(VAULT, ALICE), paid(ALICE, BOB), ...atOnce, paid(ALICE, ALICE))).toEqual([
       [ALICE, true],
       [ALICE, true],
@@ -177,7 +179,7 @@ describe('The events of a Lagoon vault', () => {
     const [assets, shares] = [1_111_111n, 10n ** 18n]
     const [claim, fees] = [trade('Withdraw', ALICE, assets, shares), [mint(FEES, 9n), mint(BOB, 1n)]]
     const burn = transfer(ALICE, zeroAddress, shares)
-    // One transaction has four claims and one redemption from a closed vault, all of the same size.
+    // One transaction has four claims and one redemption from a closed vault. All have the same amount.
     const multicall = [claim, claim, burn, ...fees, claim, claim, claim]
     expect(post(LAGOON, before, chain([multicall])).ledger).toEqual({
       assets: before.assets - assets,
@@ -295,7 +297,7 @@ describe('The events of a synchronous vault', () => {
     const events = chain([traded, moved, moved, moved])
     const prices = [readAt(1n, { assets: 11n, supply: 10n }), readAt(3n, { assets: 12n, supply: 10n })]
     const received = post(SYNC, EMPTY_LEDGER, events, prices).entries.filter(({ kind }) => kind === 'receive')
-    // A price read after a block values share transfers from the next block on.
+    // A price that was read after a block applies to share transfers from the next block on.
     expect(received.map((entry) => 'assets' in entry && entry.assets)).toEqual([770n, 770n, 840n])
   })
 
@@ -336,7 +338,7 @@ describe('The events of an ERC-7540 vault', () => {
   })
 
   test('count a claim for its controller, and what another account receives of it as a gift', () => {
-    // Some vaults mint the shares at the claim, others transfer shares that they held until then.
+    // Some vaults mint shares at the claim. Other vaults transfer shares that they minted at the settlement.
     for (const from of [zeroAddress, VAULT]) {
       const claimed = (owner: Address): VaultEventInput[] => [
         transfer(from, owner, 5n),

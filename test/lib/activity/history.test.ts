@@ -14,7 +14,6 @@ const request = (requestId: bigint, assets: bigint): UnlocatedEntry => ({
 })
 const claim = (assets: bigint, shares: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares })
 
-/** Returns status, pending assets, claimable shares and current shares of each deposit. */
 const summarizeDeposits = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount>) =>
   buildDeposits(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, pendingDeposit, claimableShares, currentShares }) => [
@@ -73,7 +72,8 @@ describe('The deposits of a user in a vault', () => {
         const deposits = buildDeposits(entries, live)
         if (!spent) expect(deposits).toEqual(whole)
         const touched = deposits.map(({ currentShares }, index) => currentShares < (whole[index]?.currentShares ?? 0n))
-        // Shares leave the oldest deposits first, so all deposits before the last reduced one are empty.
+        // Shares of the oldest deposits leave first. All deposits before the last reduced one must therefore be
+        // empty.
         const last = touched.lastIndexOf(true)
         for (const { currentShares } of deposits.slice(0, Math.max(0, last))) expect(currentShares).toBe(0n)
       }),

@@ -125,7 +125,7 @@ describe('Arbitrary state of a vault', () => {
     fc.bigInt({ min: 0n, max: MAX_UINT256 }),
     fc.constantFrom(0n, 1n, 2n ** 53n, 2n ** 255n, MAX_UINT256),
   )
-  /** Claimable shares as computed from the vault's storage, which may hold any number. */
+  /** Claimable shares as the service computes them from the vault's storage. A faulty vault may store any number. */
   const settled = fc.option(fc.bigInt({ min: -1n, max: 2n ** 257n }))
   const decimals = fc.oneof(fc.integer({ min: 0, max: 77 }), fc.constantFrom(6, 18, 59, 60, 77))
   const someAddress = checksumAddress(place(0).vault)
@@ -149,7 +149,6 @@ describe('Arbitrary state of a vault', () => {
     protocol,
     ...made
   }: {
-    // Protocols for which this function builds positions.
     protocol: 'erc4626' | 'erc7540' | 'lagoon'
     assetDecimals: number
     shareDecimals: number

@@ -13,7 +13,6 @@ const cancel = (requestId: bigint, shares: bigint): UnlocatedEntry => ({ kind: '
 const claim = (shares: bigint, assets: bigint): UnlocatedEntry => ({ kind: 'withdraw', assets, shares, isClaim: true })
 const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}` as const
 
-/** Returns status, assets, and pending, claimable, paid and cancelled shares of each withdrawal. */
 const summarizeWithdrawals = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount> = {}) =>
   buildWithdrawals(inOrder(given), { ...NOTHING, ...live }).map(
     ({ status, assets, pendingShares, claimableShares, paidShares, cancelledShares }) => [
@@ -126,7 +125,7 @@ describe('The withdrawals of a user from a vault', () => {
       ['cancelled', 0n, 0n, 0n, 0n, 6n],
       ['pending', null, 7n, 0n, 0n, 0n],
     ])
-    // Two requests of 10 shares have the same id. The vault settles 12 shares before the other 8 are cancelled.
+    // Both requests of 10 shares have the same id. The vault settles 12 of the 20 shares and cancels the other 8.
     const partly = [redeem(0n, 10n), redeem(0n, 10n), cancel(0n, 8n)]
     expect(summarizeWithdrawals(partly, { claimableRedeemShares: 12n, claimableRedeemAssets: 24n })).toEqual([
       ['claimable', 20n, 0n, 10n, 0n, 0n],
@@ -170,7 +169,8 @@ describe('The withdrawals of a user from a vault', () => {
 
   test('are pending while the vault neither shows nor paid anything of them', () => {
     expect(summarizeWithdrawals([redeem(2n, 9n)])).toEqual([['pending', null, 0n, 0n, 0n, 0n]])
-    // One of 9 shares was lost to rounding: no claim paid it and the vault no longer reports it.
+    // The vault lost one of nine shares by rounding: no claim paid that share, and the vault does not report it as
+    // pending.
     expect(summarizeWithdrawals([redeem(2n, 9n), claim(8n, 8n)])).toEqual([['completed', 8n, 0n, 0n, 8n, 0n]])
   })
 })

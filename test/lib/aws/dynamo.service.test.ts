@@ -18,7 +18,10 @@ afterEach(() => {
   server?.close()
 })
 
-/** Starts a server that sends these replies in order and repeats the last one. Without replies it never responds. */
+/**
+ * Starts a server that sends these replies in order and then repeats the last reply. A server without replies never
+ * responds.
+ */
 async function fakeDynamo(...replies: { status: number; body: unknown }[]) {
   const requests: Promise<unknown>[] = []
   server = createServer((request, response) => {
@@ -32,7 +35,7 @@ async function fakeDynamo(...replies: { status: number; body: unknown }[]) {
   return { endpoint, requests, count: () => requests.length }
 }
 
-/** Makes each timer of this length run twenty times faster. Returns a function that counts these timers. */
+/** Makes timers of this duration twenty times shorter. Returns a function that counts these timers. */
 function shortenTimers(milliseconds: number): () => number {
   const wait = setTimeout
   const spy = vi.spyOn(globalThis, 'setTimeout')

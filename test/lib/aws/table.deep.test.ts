@@ -5,7 +5,7 @@ import { connectOperator } from '../../../lib/aws/operator-table.ts'
 import { createTables, type LocalDynamo, localConfig, startDynamo } from '../../../sandbox/dynamo.ts'
 import { describeTable, openForTests } from '../../support/table-conformance.ts'
 
-// The server is local, unless DYNAMODB_ENDPOINT names another one.
+// The tests start a local DynamoDB server, unless DYNAMODB_ENDPOINT names another one.
 let server: LocalDynamo | undefined
 let client: ReturnType<typeof dynamoClient>
 

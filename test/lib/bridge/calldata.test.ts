@@ -37,7 +37,7 @@ const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 const CHAINS = [1, 10, 56, 137, 8453, 42161]
 
 type Replacement = { readonly token: Address; readonly offset: bigint }
-/** Message call in which the handler replaces placeholders by its token balance. */
+/** A message call in which the handler contract replaces placeholders in the calldata by its token balance. */
 type WithBalance = {
   readonly target: Address
   readonly inner: Call
@@ -63,7 +63,7 @@ type Plan = {
   readonly message?: Message
 }
 
-// The cast is needed because viem's types want one function, and a call may be any of the ABI.
+// The cast is needed, because viem's types require one known function. `call` may name any function of the ABI.
 const encodeCall = (call: Call): Hex => encodeFunctionData({ abi: ABI, ...call } as never)
 type DepositPlan = Plan & { readonly message: Message }
 
@@ -118,7 +118,10 @@ function decodePlan({ to, data, value }: Transaction): Plan {
   return { to, value, ...deposit, message: { calls: calls.map(decodeStep), fallbackRecipient } }
 }
 
-/** Builds the deposit plan that the specification requires for a request. */
+/**
+ * Builds the deposit that the bridge's documentation requires for a request. It shares no code with the tested
+ * encoder.
+ */
 function planOf({ request, terms }: Setting): Plan {
   const { account, route, inputAmount, isInCoin, deposit: into } = request
   const { source, destination } = route
@@ -237,9 +240,12 @@ function passes(setting: Setting, transaction: Transaction): boolean {
   }
 }
 
-/** Options of a property test whose change is wrong for every request, so that few samples suffice. */
+/** Options of tests whose change is wrong for every request. Few samples suffice. */
 const FEW = { numRuns: runs(2) }
-/** Number of bytes from one changed byte to the next. It does not divide 32, so every position in a word is changed. */
+/**
+ * Distance between two changed bytes. It does not divide the 32 bytes of a word, so every position in a word gets
+ * changed.
+ */
 const STRIDE = 3
 
 describe('The calldata of a bridge deposit', () => {
@@ -362,7 +368,6 @@ describe('The verification of a bridge deposit', () => {
     )
   })
 
-  /** Returns the plan with the message call at this index changed. */
   const withCall = (plan: DepositPlan, index: number, change: (step: Step) => Partial<Step>): DepositPlan => ({
     ...plan,
     message: {
@@ -513,10 +518,10 @@ describe('The verification of a bridge deposit', () => {
           expect(decodePlan(changed)).toEqual(plan)
         }
       }),
-      // One sample suffices, because it changes a third of about 1,500 bytes.
+      // One sample suffices, because a third of its 1,500 bytes are changed one after another.
       { numRuns: runs(1), endOnFailure: true },
     )
-    // Changes of padding bytes pass, because padding has no meaning.
+    // Some changed bytes are padding. The verification accepts them, because padding has no meaning.
     expect(passed).toBeGreaterThan(0)
   })
 })

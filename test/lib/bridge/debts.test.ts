@@ -63,7 +63,7 @@ describe('A debt is paid back', () => {
     expect(findRepayment(debt, [owed(10, 70n)], [paid(20, 70n)], 0n)).toBeUndefined()
     expect(findRepayment(debt, [owed(10, 70n), owed(10, 30n)], [paid(20, 100n)], 0n)).toBeUndefined()
     expect(findRepayment(debt, [owed(10, 70n), owed(10, 30n)], [paid(20, 130n)], 0n)).toEqual(paid(20, 130n))
-    // A debt with a later deadline is not due yet, so the payment cannot be for it.
+    // A debt whose deadline has not passed is not due, so the payment cannot be for that debt.
     expect(findRepayment(debt, [owed(20, 100n)], [paid(20, 100n)], 0n)).toEqual(paid(20, 100n))
   })
 
@@ -99,7 +99,7 @@ describe('A debt is paid back', () => {
         fc.array(anyDust, { maxLength: 3 }),
         (own, others, dust) => {
           const parts = [...[own, ...others].flatMap(toPaid), ...dust]
-          // The pool pays an account in one sum at a time, so debts paid together are added.
+          // The pool makes one payment per account at a time. Debts that it pays together are added.
           const sums = [...Map.groupBy(parts, ({ at }) => at)].map(([at, group]) =>
             paid(at, sum(group.map(({ amount }) => amount))),
           )
@@ -134,7 +134,8 @@ describe('A debt is paid back', () => {
         (others, payments, dust, place) => {
           const without = findRepayment(debt, others, payments, 0n)
           expect(findRepayment(debt, others, payments, sum(dust))).toBe(without)
-          // A payment that includes dust changes the result only if it is the last one needed to cover all debts.
+          // The sum of all tiny debts is added to one payment. The large debt must still count as repaid at the same
+          // time.
           const at = payments.length > 0 ? place % payments.length : 0
           const together = payments.map((payment, index) => ({
             ...payment,

@@ -67,7 +67,7 @@ const anyUint = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
 )
 const anyTime = fc.integer({ min: 0, max: 2 ** 32 - 1 })
-/** Deposits as current pools report them: accounts and tokens are 32-byte words. */
+/** Deposits as the current pool contract reports them. Accounts and tokens are 32-byte words. */
 const anyDeposit: fc.Arbitrary<BridgeDeposit> = fc.record({
   relayData: fc.record({
     depositor: anyAddress.map((address) => pad(address).toLowerCase() as Hex),
@@ -119,7 +119,7 @@ describe('The relay hash', () => {
     const word = (value: bigint | number) => BigInt(value).toString(16).padStart(64, '0')
     const message = relayData.message.slice(2)
     const words = [
-      // The ABI encoding begins with the offset of the relay data, because its length varies.
+      // The relay data have a variable length, so their ABI encoding begins with an offset.
       word(64),
       word(destinationChainId),
       relayData.depositor.slice(2),
@@ -151,7 +151,6 @@ describe('The relay hash', () => {
 
 type RelayData = BridgeDeposit['relayData']
 
-/** Returns copies of relay data, each with another field changed. */
 function variations(relayData: RelayData): RelayData[] {
   return Object.entries(relayData).map(([name, value]) => {
     const other =
@@ -170,7 +169,7 @@ describe('The terms of a deposit', () => {
   const TERMS = ['recipient', 'inputToken', 'outputToken', 'inputAmount', 'outputAmount', 'fillDeadline', 'message']
   const ACCOUNTS = ['depositor', 'recipient', 'inputToken', 'outputToken', 'exclusiveRelayer'] as const
 
-  /** Deposits as calldata has them: accounts and tokens are 20-byte addresses. */
+  /** Deposits as they occur in calldata. Accounts and tokens are 20-byte addresses. */
   const anyCall = fc
     .tuple(anyDeposit, fc.tuple(anyAddress, anyAddress, anyAddress, anyAddress, anyAddress))
     .map(([deposit, accounts]): BridgeDeposit => {
@@ -365,7 +364,7 @@ describe('The result of a fill', () => {
     amount: fc.bigInt({ min: 1n, max: 2n ** 100n }),
     end: anyEnd,
   })
-  /** Logs that third parties may cause between two fills of a transaction: calls of the handler, and deposits for any user. */
+  /** Logs that third parties can cause between two fills: calls of the handler contract, and deposits for any user. */
   const anyNoise = fc.oneof(
     fc.constantFrom(...USERS).map((user) => callsFailed(user)),
     fc
@@ -376,7 +375,7 @@ describe('The result of a fill', () => {
       .tuple(fc.constantFrom(...USERS), fc.constantFrom(...VAULTS))
       .map(([user, vault]) => sharesIssued('Deposit')(user, vault, 1n)),
   )
-  /** Logs that unrelated contracts may emit anywhere, even between a fill and its effects. */
+  /** Logs that unrelated contracts can emit anywhere in a transaction, even between a fill and its effects. */
   const anyForgery = fc.oneof(
     fc.constantFrom(...USERS).map((user) => callsFailed(user, SOURCE_POOL)),
     fc.constantFrom(...USERS).map((user) => drained(user, 1n, SOURCE_POOL)),
@@ -410,7 +409,7 @@ describe('The result of a fill', () => {
             const effect = [callsFailed(user), drained(user, amount)]
             return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected: failed }
           }
-          // A call to an address without a vault has no effect. The logs after it belong to another fill.
+          // A call to an address without a contract has no effect. The next logs belong to other fills.
           if ('fail' in end) {
             const others = [callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 1n), requested(SOURCE_POOL, vault, 1n)]
             return { deposit, logs: [fillLog(deposit), moved, drained(user, amount), ...others], expected: failed }
@@ -440,7 +439,10 @@ describe('The result of a fill', () => {
     const fill = findFill(logs, POOL, deposit) as Fill
     return parseFillResult(logs, { pool: POOL, handler: HANDLER, fill, deposit })
   }
-  /** Builds the expected result of a fill, proven by the fill's own log or by a log `after` places later. */
+  /**
+   * Builds the expected result of a fill. `after` is the distance from the fill's log to the log that proves the
+   * result.
+   */
   const result = (kind: FillResult['kind'], account: Address | null, amount: bigint | null, after = 0): FillResult => ({
     ...{ kind, logIndex: 3 + after, amount, account, vaultAddress: null, shares: null },
   })
@@ -514,7 +516,7 @@ describe('The result of a fill', () => {
     expect(resultOf(ordered, { message }, ...moved, forOther)).toEqual(taken(OTHER_VAULT, SOURCE_POOL, 100n, 3))
     const minted = emit(OTHER_VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 7n })
     expect(resultOf(ordered, { message }, ...moved, minted)).toEqual(taken(OTHER_VAULT, USER, 100n, 3, 7n))
-    // A contract cannot be the vault if the handler sent it no tokens.
+    // The handler contract sent no tokens to the vault, so the vault's event cannot belong to this fill.
     expect(resultOf(ordered, { message }, arrived, there)).toEqual(result('delivered', null, 100n))
     expect(resultOf(ordered, { message }, arrived, sent(SOURCE_POOL, 100n), requested(USER, OTHER_VAULT, 9n))).toEqual(
       result('delivered', SOURCE_POOL, 100n),
@@ -617,7 +619,8 @@ describe('A refund of the pool', () => {
     })
     expect(refunds(transfer(user, 105n), deferred)).toEqual({ paid: [105n], owed: [3n] })
     expect(refunds(transfer(user, 3n), transfer(user, 105n), deferred)).toEqual({ paid: [108n], owed: [] })
-    // Token transfers are ignored if recipient, amount, sender or token differ, or if they are not just before the leaf's event.
+    // Token transfers count only directly before the refund event, and only with the right recipient, amount, sender
+    // and token.
     const others = [
       transfer(SOURCE_POOL, 105n),
       transfer(user, 104n),
@@ -627,7 +630,7 @@ describe('A refund of the pool', () => {
     expect(refunds(...others, deferred, transfer(user, 105n))).toEqual({ paid: [], owed: [108n] })
     const before = buildLeaf({ payments: [[SOURCE_POOL, 1n]] })
     expect(refunds(transfer(user, 105n), before, deferred)).toEqual({ paid: [], owed: [108n] })
-    // One token transfer counts for only one of the leaf's payments.
+    // One token transfer counts for only one of two payments in the same refund event.
     const twice = buildLeaf({
       payments: [
         [user, 5n],

@@ -36,14 +36,14 @@ function someRequest({ inputAmount = 50_000_000n, inputDecimals = 6, outputDecim
 }
 
 describe('A quote', () => {
-  /** Converts an amount to 36 decimals, more than any token has, so that amounts of different tokens compare. */
+  /** Converts an amount to 36 decimals, more than any token has. Amounts of different tokens are then comparable. */
   const worth = (amount: bigint, decimals: number) => amount * 10n ** BigInt(36 - decimals)
 
   const anyDecimals = fc.constantFrom(0, 2, 6, 8, 18, 27)
   const near = (amount: bigint) =>
     fc.bigInt({ min: -2n, max: 2n }).map((step) => (amount + step > 0n ? amount + step : 0n))
 
-  /** Input and output amounts that are often at the limit of what the service accepts. */
+  /** Input and output amounts. Many are close to the limits of what the service accepts. */
   const anyAmounts = fc
     .record({
       inputAmount: fc.oneof(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.bigInt({ min: 1n, max: 100n })),
@@ -68,7 +68,7 @@ describe('A quote', () => {
 
   const mostly = (usual: number, ...others: number[]) =>
     fc.oneof({ arbitrary: fc.constant(usual), weight: 10 }, fc.constantFrom(...others))
-  /** Times of a quote that are often valid, and often at a limit. */
+  /** Times of a quote. Many are valid, and many are close to a limit. */
   const anyTimes = fc
     .record({
       source: fc.integer({ min: NOW - 1_000, max: NOW + 1_000 }),
@@ -103,7 +103,7 @@ describe('A quote', () => {
     const quotedAt = Math.min(quoteTimestamp, source)
     const lastMoment = Math.min(quotedAt + quoteTimeBuffer, fillDeadline - 15 * MINUTE)
     return (
-      // The pool accepts these times, although the clocks of service and chain may differ by a minute.
+      // The pool accepts these times, although the clocks of the service and the chain may differ by a minute.
       quoteTimestamp - source <= MINUTE &&
       source - quoteTimestamp <= quoteTimeBuffer &&
       fillDeadline - source <= fillDeadlineBuffer &&
@@ -139,8 +139,8 @@ describe('A quote', () => {
   })
 
   /**
-   * Simulated bridges whose fee is gas plus at most 1 % of the amount. Gas is at most half of the minimum amount. If the fee
-   * exceeds the amount, some report an output of zero, others a negative one.
+   * Simulated bridges. Their fee is a fixed amount for gas plus at most 1 %. If the fee exceeds the amount, some
+   * report an output of zero and others a negative output.
    */
   const anyBridge = fc.record({
     gas: fc.bigInt({ min: 1n, max: 10n ** 9n }),
@@ -236,7 +236,8 @@ describe('A quote', () => {
           quoteTimestamp: Math.min(quoteTimestamp, NOW),
           fillDeadline,
         })
-        // Returns the end of exclusivity as the pool computes it from its parameter, for a deposit made now.
+        // Converts the pool's exclusivity parameter into a time: the pool takes a large number as a time and a small
+        // one as seconds from now.
         const end = (parameter: number) => (parameter > year ? parameter : parameter === 0 ? 0 : NOW + parameter)
         const isKept =
           exclusiveRelayer !== zeroAddress && exclusivityParameter > 0 && end(exclusivityParameter) <= NOW + 300
@@ -369,7 +370,7 @@ describe("The client of the bridge's API", () => {
           expect(CODES).toContain(outcome)
           return
         }
-        // The expectation parses the sent JSON text, which has no negative zero.
+        // The expected values come from the sent JSON text, because JSON.stringify turns negative zero into zero.
         const said: typeof OFFER = JSON.parse(body)
         const tooLow = said.isAmountTooLow ? someRequest().inputAmount + 1n : 0n
         expect(outcome).toEqual({
@@ -379,7 +380,7 @@ describe("The client of the bridge's API", () => {
           exclusiveRelayer: said.exclusiveRelayer,
           exclusivityParameter: Number(said.exclusivityDeadline),
           expectedFillSeconds: said.estimatedFillTimeSec,
-          // The minimum exceeds an amount that the API calls too low, whatever minimum the API reports.
+          // The API called this amount too low, so the minimum must be larger, whatever minimum the API reports.
           limits: { min: max(BigInt(said.limits.minDeposit), tooLow), max: BigInt(said.limits.maxDeposit) },
         })
         const { limits, quoteTimestamp, fillDeadline, expectedFillSeconds } = outcome

@@ -12,7 +12,7 @@ const question = (inputAmount: number): BridgeRequest => ({
   inputAmount: BigInt(inputAmount),
 })
 
-/** Starts a container that shares quotes. A quote's amount is the number of quotes fetched so far. */
+/** Each fetched quote gets the next number as its output amount, so that tests can tell quotes apart. */
 function startContainer() {
   const clock = { now: 0 }
   const counts = { fetched: 0, paid: 0 }

@@ -26,18 +26,20 @@ const REFUND_ABI = parseAbi([
 const SOURCE = ARBITRUM
 const DESTINATION = BASE
 /**
- * Age in seconds from which a block can be final; it must also be two blocks below the head. It is short, so that blocks become
- * final within a test.
+ * Minimum age of a final block in seconds. It is short, so that blocks become final within a test. A final block is
+ * also two blocks below the newest one.
  */
 const FINAL_SECONDS = 30
 const SAFE_BEHIND = 2n
-/** Deposited amount of the last transfer. Each transfer has another amount. */
+/**
+ * Deposited amount of the last transfer. Each transfer has an amount of its own, so that refunds cannot be confused.
+ */
 let lastAmount = 10_000_000n
 
-/** Cost of one status read: HTTP requests to nodes, sequential rounds of them, and RPC calls. */
+/** Cost of one status read: HTTP requests to nodes, sequential round trips, and RPC calls. */
 type Meter = { requests: number; serial: number; calls: number }
 
-/** Model of a transfer on the chains, independent of the service. */
+/** Expected facts about a transfer on the chains. It shares no code with the service. */
 type Model = {
   mined: boolean
   slowFillRequested: boolean
@@ -49,8 +51,8 @@ type World = {
   readonly transfers: Transfers
   readonly vault: TestVault
   /**
-   * Reads a transfer's status. If `lies` is given, one node lies. A second node, whose requests are counted, is honest or changed
-   * by `witness`.
+   * Reads a transfer's status. With `lies`, one of two nodes returns false results. `witness` can change the results
+   * of the honest node.
    */
   readonly ask: (
     hash: Hash,
@@ -136,7 +138,7 @@ type Play = World & {
 async function start(world: World): Promise<Play> {
   const { transfers, vault } = world
   lastAmount += 1_000_000n
-  // Two days pass so that the pool has paid all refunds of earlier tests.
+  // Two days pass, so that the service cannot confuse refunds of earlier transfers with the refund of this transfer.
   await transfers.passDays(2)
   const order = await transfers.depositCall({ into: vault, inputAmount: lastAmount, seconds: 4_000 })
   const signed = await transfers.sign(SOURCE, ALICE, order)
@@ -144,7 +146,7 @@ async function start(world: World): Promise<Play> {
   return { ...world, signed, hash: keccak256(signed), transfer: undefined, model }
 }
 
-/** Returns whether the transfer can still be filled: at least 30 seconds are left before its deadline. */
+/** Returns true if the transfer is unfilled and at least 30 seconds are left before its fill deadline. */
 async function isOpen({ transfers, transfer, model }: Play): Promise<boolean> {
   if (!transfer || model.fill) return false
   return (await transfers.clockOf(DESTINATION)) + 30 < transfer.deposit.fillDeadline
@@ -157,7 +159,7 @@ async function isExpired({ transfers, transfer, model }: Play): Promise<boolean>
 
 type Fill = (transfer: Transfer, transfers: Transfers) => Promise<Hash>
 
-/** Fills the transfer. The vault is paused meanwhile if its deposit is to fail. */
+/** Fills the transfer. The vault is paused during the fill if the vault's deposit must fail. */
 async function fill(play: Play, { failed, amount, by }: { failed: boolean; amount?: bigint; by: Fill }): Promise<void> {
   const { transfer, transfers, vault, model } = play
   if (!transfer) return
@@ -177,7 +179,7 @@ async function fillSlowly(play: Play, failed: boolean, difference: bigint): Prom
   await fill(play, { failed, amount, by: ({ deposit }, { relayer }) => relayer.executeSlowFill(deposit, amount) })
 }
 
-/** Events that can happen to a transfer. An event does nothing if it is impossible at the moment. */
+/** Events that can happen to a transfer. An event that is impossible at the moment does nothing. */
 const EVENTS = {
   async deposit(play: Play) {
     const { transfers, signed, hash, model } = play
@@ -218,7 +220,7 @@ const EVENTS = {
   async refund(play: Play) {
     const { transfers, transfer, model } = play
     if (model.refund || !(await isExpired(play)) || !transfer) return
-    // The refund comes long after the deadline, so that the small difference between the chains' clocks does not matter.
+    // The refund comes long after the fill deadline, because the clocks of both chains differ a little.
     await transfers.letExpire(transfer)
     model.refund = await transfers.relayer.refund(transfer.deposit)
   },
@@ -245,7 +247,7 @@ async function isDeep({ transfers }: Play, chainId: number, hash: Hash): Promise
   return (await transfers.chainHead(chainId)) - blockNumber >= SAFE_BEHIND && age >= FINAL_SECONDS
 }
 
-/** Rank of each status. A transfer's status must never move to a lower rank. */
+/** Rank of each status. The status of a transfer must never change to a lower rank. */
 const RANKS: Record<StateName, number> = {
   pending: 0,
   bridging: 1,
@@ -270,14 +272,13 @@ function isReported(status: Parameters<typeof stateOf>[0], state: StateName): bo
   return stateOf(status) === state
 }
 
-/** Returns whether the transfer's outcome is in a final block. */
 async function isOver(play: Play): Promise<boolean> {
   const { fill, refund } = play.model
   if (!(await isDeep(play, SOURCE, play.hash))) return false
   return fill ? isDeep(play, DESTINATION, fill.hash) : refund !== undefined && isDeep(play, SOURCE, refund)
 }
 
-/** Applies events in order and reads the status after each one. Returns all statuses. */
+/** Applies events in order. Reads and checks the status after each event. Returns the statuses. */
 async function playAll(world: World, events: readonly EventName[]): Promise<StateName[]> {
   const play = await start(world)
   const met: StateName[] = []
@@ -285,7 +286,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
   const check = async () => {
     const { transfers, transfer, hash, model } = play
     const state = await expectedState(play)
-    // Several reads may be needed, because each read continues a long search of the chain.
+    // Several reads may be needed, because each read searches only a part of the chain and the next read continues.
     let asked = await play.ask(hash)
     for (let question = 0; question < 12 && !isReported(asked.status, state); question += 1) {
       expect(RANKS[stateOf(asked.status)]).toBeLessThanOrEqual(RANKS[state])
@@ -319,7 +320,7 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
     expect(RANKS[state]).toBeGreaterThanOrEqual(RANKS[met.at(-1) ?? 'pending'])
     expect(meter.serial).toBeLessThanOrEqual(6)
     expect(meter.calls).toBeLessThanOrEqual(8)
-    // A stored final status needs no requests to nodes and does not change.
+    // The service reads no node for a final status, because it has stored that status.
     expect(meter.requests > 0).toBe(!stored)
     if (stored) expect(status.final).toBe(true)
     if (status.final) expect(await isOver(play)).toBe(true)
@@ -472,7 +473,7 @@ describe('A missing refund after two weeks', () => {
       expect(status.final).toBe(false)
       told.add(stateOf(status))
     }
-    // The invented payment cannot count as a refund, because its transaction's receipt disproves it.
+    // The transaction's receipt does not contain the invented payment, so the service must not report a refund.
     expect([...told]).not.toContain('refunded')
     let last: readonly [StateName, boolean] | undefined
     for (let question = 0; question < 12 && !last?.[1]; question += 1) {
@@ -539,7 +540,7 @@ describe('The status of a transfer follows the chains', () => {
     world,
   }) => {
     const names = Object.keys(EVENTS) as EventName[]
-    // `deadlinePasses` is rare, because few events are possible after it.
+    // The event `deadlinePasses` is rare, because few other events are possible after it.
     const anyEvent = fc.oneof(
       { weight: 5, arbitrary: fc.constantFrom(...names.filter((name) => name !== 'deadlinePasses')) },
       { weight: 1, arbitrary: fc.constantFrom<EventName>('deadlinePasses', 'deposit', 'finality') },

@@ -68,7 +68,6 @@ type World = {
 type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent: Map<Hash, SourceHashRecord> }
 const createEmptyRecords = (): Records => ({ transfers: new Map(), sent: new Map() })
 
-/** Builds services that read these simulated chains, and a list of the RPC methods that they call. */
 function servicesIn({ source, destination, hint = {} }: World, { transfers, sent }: Records) {
   const asked: string[] = []
   const readers = new Map(
@@ -104,7 +103,6 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
   return { services, asked }
 }
 
-/** Reads a transfer's status once. Returns the status, the new record, and the called RPC methods. */
 async function poll(recorded: Transfer, world: World) {
   const records = createEmptyRecords()
   const { services, asked } = servicesIn(world, records)
@@ -114,7 +112,6 @@ async function poll(recorded: Transfer, world: World) {
   return { status: describeTransfer(keep, outcome, isFinal), recorded: kept, asked }
 }
 
-/** Reads a transfer's status until a read records nothing new. */
 async function settle(recorded: Transfer, world: World): Promise<TransferStatus> {
   const next = await poll(recorded, world)
   return isDeepStrictEqual(next.recorded, recorded) ? next.status : settle(next.recorded, world)
@@ -232,7 +229,10 @@ describe('A source transaction that is not mined', () => {
   ])
   const waiting: MemoryTransaction = { hash: SENT, from: USER, to: SOURCE_POOL, nonce: 5, input: calldata }
   const contracts = { answers: { depositQuoteTimeBuffer: Number(BUFFER) } }
-  /** Returns the chains this many seconds later. The block with the finality tag is then 200 seconds old. */
+  /**
+   * Builds a source chain whose newest block is `seconds` after the start. The block with the finality tag is 200
+   * seconds older.
+   */
   const buildLaterWorld = (seconds: bigint, more: Partial<MemoryChain>): World => {
     const last = START + seconds
     return { source: { times: [START, last - 200n, last - 50n, last], tagLag: 2, contracts, ...more } }
@@ -271,7 +271,7 @@ describe('A source transaction that is not mined', () => {
   test('is dropped once its nonce is used in a final block and no deposit has its terms', async () => {
     const dropped = endedFor('source_dropped')
     expect(await statesAfter(known, buildLaterWorld(400n, isReplaced))).toEqual([PENDING, dropped])
-    // A final status is not read again.
+    // A final status stays, although the lost transaction appears again.
     expect(await statesAfter(known, buildLaterWorld(400n, isReplaced), buildLaterWorld(500n, isKnown))).toEqual([
       PENDING,
       dropped,
@@ -290,7 +290,7 @@ describe('A source transaction that is not mined', () => {
   test('is not dropped by a nonce used only in blocks that are not final', async () => {
     const isReplacedLately = { transactions: [], nonce: (block: number) => (block >= 2 ? 6 : 5) }
     expect(await statesAfter(known, buildLaterWorld(400n, isReplacedLately))).toEqual([PENDING, PENDING])
-    // The nonce does not count either while the block with the finality tag is too young to be final.
+    // The block with the finality tag is too young to be final, so the user's nonce at that block does not count.
     expect(await statesAfter(known, buildLaterWorld(400n, { ...isReplaced, tagLag: 1 }))).toEqual([PENDING, PENDING])
   })
 
@@ -355,7 +355,7 @@ describe('A source transaction that is not mined', () => {
 
 describe('The refund of an unfilled transfer', () => {
   /**
-   * Returns the number of the block this many hours after the deposit. The chain has one block per hour and starts two days
+   * Returns the number of the block `hours` after the deposit. The chain has one block per hour and starts 48 hours
    * before the deposit.
    */
   const blockAt = (hours: number) => 48 + hours
@@ -365,7 +365,7 @@ describe('The refund of an unfilled transfer', () => {
   const recorded = { ...recordOf(OWN, blockAt(0)), isUnfilled: true }
 
   type Other = {
-    /** Time of the other deposit and its deadline, in hours after this transfer's deposit. */
+    /** Times of the other deposit and of its fill deadline, in hours after the tested deposit. */
     readonly at: number
     readonly deadline: number
     readonly isFilled?: boolean
@@ -379,7 +379,6 @@ describe('The refund of an unfilled transfer', () => {
       ...{ l2TokenAddress: TOKEN, caller: STRANGER },
     })
 
-  /** Reads the status this many hours after the deposit. The user also made other deposits and got payments of the pool. */
   function statusAt(hours: number, { others = [], paid = [] }: { others?: readonly Other[]; paid?: readonly Paid[] }) {
     const deposits = others.map(({ at, deadline, isFilled = false, terms }, index) => {
       const fillDeadline = Number(START) + deadline * HOUR
@@ -406,7 +405,7 @@ describe('The refund of an unfilled transfer', () => {
 
   test.for<[hours: number, state: object]>([
     [3, EXPIRED],
-    // Two weeks have passed at the head, but not yet at the last final block.
+    // Two weeks have passed at the newest block, but not yet at the last final block.
     [2 + 14 * 24, EXPIRED],
     [7 + 14 * 24, endedFor('refund_not_found')],
   ])('is awaited until two weeks after the deadline: %i hours after the deposit', async ([hours, state]) => {
@@ -445,7 +444,7 @@ describe('The refund of an unfilled transfer', () => {
   })
 
   test('is certain despite 21 debts of dust in the depositor’s name, paid or not', async () => {
-    // Amounts are powers of two, so that each subset has a different sum.
+    // Amounts are powers of two, so that every subset has a different sum.
     const dust = Array.from({ length: 21 }, (_, index) => 2n ** BigInt(index))
     const others = dust.map((inputAmount) => ({ at: 0, deadline: 2, terms: { inputAmount } }))
     for (const amount of [due, due + sum(dust), due + 5n]) {

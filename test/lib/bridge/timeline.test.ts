@@ -91,9 +91,7 @@ const CLAIM = {
 }
 
 type Row = {
-  /** Recorded transfer, or undefined if no deposit is known. */
   readonly transfer?: Transfer
-  /** True if the events prove the outcome. */
   readonly isProven?: boolean
   readonly status: TransferStatus['status']
   readonly reason?: TransferStatus['reason']
@@ -219,7 +217,6 @@ describe('The status of a transfer', () => {
     })
     expect(described.statusDescription).toMatch(/^[A-Z].*\.$/)
     expect(described.nextPollAfterMs === null).toBe(isTerminal)
-    // The strict schema shows that the status has no further fields.
     expect(TransferStatus.strict().parse(TransferStatus.encode(described))).toEqual(described)
   })
 

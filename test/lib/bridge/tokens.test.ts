@@ -6,7 +6,7 @@ import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
 const SYMBOLS = ['USDC', 'USDT', 'DAI', 'WETH', 'WBTC']
 const CHAINS = [1, 10, 56, 137, 8453, 42161]
 
-/** Expected tokens by chain, in lower case, written independently of the service's own list. */
+/** Expected tokens by chain. The addresses come from another source than the service's own list. */
 const EXPECTED: Readonly<Record<number, Readonly<Record<string, readonly [address: string, decimals: number]>>>> = {
   1: {
     USDC: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
@@ -79,7 +79,7 @@ describe('The list of bridge tokens', () => {
     for (const token of tokensOf(id)) {
       expect(findBridgeToken(id, token.address)).toBe(token)
       for (const other of CHAINS) {
-        // The other chain may have a token at the same address, which must then be the same token.
+        // The same address may exist on the other chain. It must then belong to the same token.
         expect(findBridgeToken(other, token.address)?.symbol ?? token.symbol).toBe(token.symbol)
       }
     }

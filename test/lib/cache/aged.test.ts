@@ -20,6 +20,6 @@ test('A response is overdue once it is stale for longer than it was fresh', () =
   const kind = { name: 'some', schema: z.string(), freshSeconds: 60, keepSeconds: 600 }
   expect(isOverdue(answer(0, true), kind, 120_000)).toBe(false)
   expect(isOverdue(answer(0, true), kind, 120_001)).toBe(true)
-  // A cached miss stays fresh for its own duration, not for that of values.
+  // A response that is not marked as stale is not overdue, even if it is older than `freshSeconds`.
   expect(isOverdue(answer(0), kind, 200_000)).toBe(false)
 })

@@ -20,7 +20,7 @@ const unavailable = (seconds?: number) =>
 
 const test = base
   .extend('table', ({ tables }) => cacheStore(tables.cache))
-  /** Clock that moves only by `pass`, which the cache's waits also call. */
+  /** A clock that only `pass` moves. Waits of `cache` also move the clock, so that tests need not wait. */
   .extend('clock', () => {
     let now = START
     return {
@@ -37,9 +37,8 @@ const test = base
     }
     return sharedCache({ table, now: clock.now, sleep })
   })
-  /** Cache of a container that really waits, although its clock does not advance. */
+  /** A cache that really waits. The clock does not move during a wait. */
   .extend('patientCache', ({ table, clock }) => sharedCache({ table, now: clock.now }))
-  /** Upstream that counts its requests and returns what a test sets. */
   .extend('upstream', () => {
     const upstream = {
       asked: 0,
@@ -151,7 +150,7 @@ describe('A cached response', () => {
       namespace: { name: 'chart', schema: Chart, freshSeconds: 60, keepSeconds: 60 },
       key: 'bitcoin',
     }
-    // The numbers have many digits without repetition, as prices do, so that they compress as badly.
+    // The numbers have many different digits, like real prices, so that they compress as badly.
     const series = (scale: number) =>
       Array.from({ length: 4700 }, (_, day): [number, number] => [
         START - (4700 - day) * 86_400_000,
@@ -305,7 +304,7 @@ describe('A bug', () => {
     [
       'in the value to cache',
       (upstream) => {
-        // The cast lets the upstream return a value of the wrong type.
+        // The cast lets the data source return a value of the wrong type.
         upstream.say = () => 7 as unknown as string
       },
     ],
@@ -400,13 +399,12 @@ describe('A remembered response', () => {
   const coins: CacheKey<string[]> = { namespace: COINS, key: 'all' }
   const market: CacheKey<string[]> = { namespace: COINS, key: 'market' }
   const memoryTest = test
-    /** Cache of another container. */
     .extend('other', ({ table, clock }) => sharedCache({ table, now: clock.now }))
-    /** Switch that makes the table throttle all requests. It counts them. */
+    /** Makes the table throttle all requests while `isOn` is true. Counts the throttled requests. */
     .extend('failing', ({ memory }) => {
       const failing = { isOn: false, count: 0 }
       memory.throttles = () => {
-        // The SDK attempts each request twice, so an attempt counts as half a request.
+        // The AWS SDK tries each request twice, so each try counts as half a request.
         if (failing.isOn) failing.count += 0.5
         return failing.isOn
       }

@@ -11,7 +11,6 @@ import { catchFailure } from '../../support/errors.ts'
 const CHAIN = evmChain(8453) as EvmChain
 const ACCOUNT = '0x0000000000000000000000000000000000000016'
 
-/** Returns the header of a block on a chain with five blocks a second. */
 const headerOf = (number: number, fork = 0) => ({
   number: numberToHex(number),
   timestamp: numberToHex(1_700_000_000 + Math.floor(number / 5)),
@@ -24,12 +23,12 @@ type Host = {
   readonly fork?: number
   /** Milliseconds until the host responds. */
   readonly delay?: number
-  /** Returns the host's result at a block, for all requests except those of block headers. */
+  /** Returns the host's result at a block. Results for block headers are always correct. */
   readonly say?: (block: number, request: RpcRequest) => RpcOutcome
   readonly isDown?: boolean
 }
 
-/** Returns a simulated host whose head is at this block, and the blocks requested in each HTTP request. */
+/** Simulates a host whose newest block is `head`. `asked` lists the requested blocks of each HTTP request. */
 function hostOf({ head = 1_000, fork = 0, delay = 0, isDown = false, say = (block) => ({ result: block }) }: Host) {
   const asked: unknown[][] = []
   const rpc: Rpc = async (requests) => {
@@ -50,7 +49,6 @@ const agreeOf = (hosts: Hosts): RunAgreed =>
   createAgreementOf(() => ({ chain: CHAIN, rpcs: hosts.map(({ rpc }) => rpc) }))
 const READ: RpcRequest = { method: 'eth_call', params: [{ to: ACCOUNT, data: '0x' }, 'latest'] }
 
-/** Reads at the latest block and returns the result on which the hosts agree. */
 const read = (hosts: Hosts) =>
   agreeOf(hosts)([CHAIN.id], async (getReader) => {
     const [outcome] = await getReader(CHAIN.id).request([READ])
@@ -188,7 +186,7 @@ test('A single host gets one request, and its result counts', async () => {
   expect(host.asked).toEqual([['latest']])
 })
 
-/** Refusals of a dry run by hosts that serve all other calls. */
+/** Errors of hosts that refuse to simulate transactions and serve all other calls. */
 const NO_DRY_RUN: readonly RpcOutcome[] = [
   { error: { code: -32_601, refusal: 'unsupported' } },
   { error: { code: -32_603, refusal: 'unserved' } },

@@ -16,7 +16,10 @@ const TOKEN: Address = '0x00000000000000000000000000000000000070cE'
 const OPENZEPPELIN = '52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00'
 
 const RETURN_WORD = '5f5260205ff3'
-/** Return bytecode that reads the balance of the account in the calldata from a mapping, in the compiler's storage layout. */
+/**
+ * Builds bytecode that returns an account's balance from a mapping, with the storage layout of the compiler. `push`
+ * pushes the mapping's slot.
+ */
 const solidity = (push: string) => `6004355f52${push}60205260405f2054`
 const vyper = (push: string) => `${push}5f5260043560205260405f2054`
 

@@ -11,7 +11,6 @@ import { runs } from '../../support/runs.ts'
 
 type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigint }
 
-/** Searches a chain for the block at a time. Returns that block and all blocks that the search read. */
 function search({ head, timeOf }: Chain, time: bigint, pace: number) {
   let state: BlockSearch = startBlockSearch({ number: head, timestamp: timeOf(head) }, pace)
   const looks: bigint[] = []
@@ -23,7 +22,7 @@ function search({ head, timeOf }: Chain, time: bigint, pace: number) {
   return { found: foundBlock(state), looks }
 }
 
-/** Block at which the chain's block time changed from 2 s to 0.2 s, as it did on Base. */
+/** Number of the block at which the time between blocks changes from 2 s to 0.2 s, as happened on Base. */
 const CHANGED = 40_000_000n
 const base: Chain = {
   head: 48_000_000n,

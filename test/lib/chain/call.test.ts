@@ -46,13 +46,13 @@ const outcomeOf = (decode: () => unknown) => {
 test('A view is encoded and its return data decoded as viem does, for any arguments and data', () => {
   fc.assert(
     fc.property(anyCall, returned, ({ functionName, args }, data) => {
-      // Inputs are skipped that Solidity reads as an empty text, a single zero word, but viem refuses.
+      // A single zero word is excluded. Solidity reads it as an empty text, and viem refuses it.
       fc.pre(functionName !== 'text' || data !== toHex(0n, { size: 32 }))
-      // Inputs are skipped that Solidity refuses, words larger than an address, but viem truncates.
+      // Words larger than an address are excluded. Solidity refuses them, and viem cuts them off.
       fc.pre(functionName !== 'address_' || data.length < 66 || data.startsWith(`0x${'0'.repeat(24)}`))
-      // The casts are needed because both encoders have types for one known function.
+      // The casts are needed, because the types of both encoders expect one known function.
       const own = call(TO, abi as Abi, functionName, args)
-      // Viem decodes with the first function of a name, so its ABI contains only the right one.
+      // Viem decodes with the first function of a name, so its ABI contains only the called function.
       const item = abi.filter((item) => item.name === functionName && item.inputs.length === args.length)
       expect(own.data).toBe(encodeFunctionData({ abi: item as Abi, functionName, args }))
       expect(outcomeOf(() => own.decode(data))).toEqual(

@@ -11,7 +11,6 @@ function planOf(index: number): ReadPlan<unknown> {
   return { address, slots: [], calls: [call(address, erc20Abi, 'symbol', [])], parse: () => undefined }
 }
 
-/** Returns a function that reads a plan at an empty simulated node and returns the request that the node received. */
 function openReader() {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')

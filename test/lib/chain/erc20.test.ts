@@ -38,7 +38,7 @@ describe('Approvals', () => {
       fc.property(anySetting, ({ spending }) => {
         const { amount } = spending
         const approvals = encodeApprovals(spending, needed)
-        // Equality with viem's calldata shows that no bytes follow the arguments.
+        // The calldata equals viem's, so no bytes follow the arguments.
         expect(approvals).toEqual(amounts(amount).map((allowance) => approve(spending, allowance)))
         expect(() => verifyApprovals(spending, approvals)).not.toThrow()
       }),
@@ -90,12 +90,11 @@ describe('Approvals', () => {
 const APPROVAL = { to: zeroAddress, data: '0x', value: 0n } as const
 
 describe('The verification of approvals', () => {
-  /** Returns the expected approvals of these amounts. */
   const plansOf = ({ token, spender }: TokenSpending, amounts: readonly bigint[]) =>
     amounts.map((amount) => ({ to: token, value: 0n, call: { functionName: 'approve', args: [spender, amount] } }))
   const encode = ({ call, ...rest }: ReturnType<typeof plansOf>[number]): Transaction => ({
     ...rest,
-    // The cast is needed because viem's types want one function, and a call may be any of the ABI.
+    // The cast is needed, because viem's types require one known function. `call` may name any function of the ABI.
     data: encodeFunctionData({ abi: TOKEN_ABI, ...call } as never),
   })
 

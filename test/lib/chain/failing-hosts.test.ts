@@ -13,11 +13,11 @@ import type { HttpEnvironment } from '../../../lib/core/http.ts'
 const HEAD = 3_000_000
 const CONTRACT: Address = '0x00000000000000000000000000000000000000a1'
 const TOPIC = pad('0x01')
-/** Lowest block that all nodes still serve; some refuse older ones. */
+/** Lowest block that all nodes serve. Some nodes refuse older blocks. */
 const OLD = HEAD - 100_000
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-/** A simulated host: it returns the HTTP response to these calls, or throws as `fetch` does. */
+/** A simulated host. It returns the HTTP response to these calls or throws, like `fetch`. */
 type Host = (calls: readonly Call[], signal: AbortSignal, isPlain: boolean) => Response | Promise<Response>
 type When = (call: Call, calls: readonly Call[]) => boolean
 
@@ -32,7 +32,6 @@ const rangeOf = ({ method, params }: Call): readonly [number, number] | undefine
   const [filter] = params as [{ fromBlock: string; toBlock: string }]
   return method === 'eth_getLogs' ? [Number(filter.fromBlock), Number(filter.toBlock)] : undefined
 }
-/** Returns one event for each block that is a multiple of 1,000. */
 function logsOf([from, to]: readonly [number, number]): object[] {
   const first = Math.ceil(from / 1_000)
   return Array.from({ length: Math.max(0, Math.floor(to / 1_000) - first + 1) }, (_, index) => {
@@ -84,7 +83,6 @@ const batchAbove =
   (_, calls) =>
     calls.length > most
 
-/** Returns a host that sends this response if one of the calls matches `when`, and is healthy otherwise. */
 const createWholeRefusal =
   (respond: () => Response, when: When = always): Host =>
   (calls, signal, isPlain) =>
@@ -100,7 +98,6 @@ const plain =
 const redirect = (status: number) => () =>
   new Response(null, { status, headers: { location: 'https://elsewhere.example' } })
 
-/** Returns a host that responds with this item to each call that matches `when`, and correctly to the other calls. */
 const createItemRefusal =
   (item: (call: Call) => object, when: When = always): Host =>
   (calls, _, isPlain) => {
@@ -109,7 +106,6 @@ const createItemRefusal =
   }
 const refusing = (code: unknown, message: unknown, when: When = always): Host =>
   createItemRefusal(({ id }) => ({ id, error: { code, message } }), when)
-/** Returns a host that changes its whole list of responses. */
 const changed =
   (change: (answers: object[]) => unknown): Host =>
   (calls) =>
@@ -309,7 +305,6 @@ const CHAIN_ID = 8453
 const FILTER = { address: CONTRACT, topics: [TOPIC] }
 const urlOf = (place: number) => `https://host-${place}.example${place}/hunter2`
 
-/** Returns an environment in which `fetch` reaches these hosts, with their URLs and the number of requests. */
 function worldOf(hosts: readonly Host[]) {
   const asked = { requests: 0 }
   const environment = {
@@ -322,13 +317,13 @@ function worldOf(hosts: readonly Host[]) {
     },
     random: () => 0,
     now: () => performance.now(),
-    // The cast is safe: nodes call fetch only with a text and these options.
+    // The cast is safe, because nodes call `fetch` only with these arguments.
   } as unknown as HttpEnvironment
   const urls = hosts.map((_, place) => urlOf(place)) as [string, ...string[]]
   return { environment, urls, asked }
 }
 
-/** Number of requests after which the test gives up, for hosts that return events block by block. */
+/** Number of requests after which a read of events gives up. Some hosts return events only block by block. */
 const MAX_REQUESTS = 2_000
 function blocksOf(
   { logs, through }: { readonly logs: readonly Log[]; readonly through: bigint },
@@ -338,7 +333,7 @@ function blocksOf(
   return logs.map(({ blockNumber }) => blockNumber)
 }
 
-/** Functions that read by one host, with dry runs, or by two agreeing hosts, without dry runs. */
+/** Functions that read either from one host with dry runs, or from two agreeing hosts without dry runs. */
 type Reads = {
   readonly request: Rpc
   readonly withDryRun: boolean
@@ -361,7 +356,7 @@ function readsByTwo(hosts: readonly Host[]) {
   return { request: reader.request, withDryRun: false, logsIn, asked }
 }
 
-/** Reads that serve a wallet's requests: one with a dry run, recent events, and old events. */
+/** Reads like those of a wallet's requests: a contract call with a dry run, recent events, and old events. */
 const REQUESTS: readonly ((reads: Reads) => Promise<unknown>)[] = [
   async ({ request, withDryRun }) => {
     const call = { method: 'eth_call', params: [{ to: CONTRACT, data: '0x' }, 'latest'] }
@@ -378,7 +373,7 @@ const REQUESTS: readonly ((reads: Reads) => Promise<unknown>)[] = [
 ]
 const RIGHT = await Promise.all(REQUESTS.map((ask) => ask(readsByOne([healthy]))))
 
-/** Returns the results of all reads. An error that blames the upstream counts as `honest`. */
+/** Returns the results of all reads. An error that blames the hosts becomes the result `honest`. */
 async function sendAll(reads: Reads) {
   const results: unknown[] = []
   for (const ask of REQUESTS) {
@@ -392,7 +387,7 @@ async function sendAll(reads: Reads) {
   return results
 }
 
-// Deadlines of 3 s last only 1 s here.
+// Timeouts are a third of their normal length, so that the tests are faster. A deadline of 3 s lasts 1 s.
 const timeout = AbortSignal.timeout.bind(AbortSignal)
 beforeAll(() => {
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => timeout(Math.ceil(milliseconds / 3)))
@@ -422,7 +417,7 @@ describe.concurrent('A read by one host', () => {
     expect(await sendAll(reads)).toEqual(RIGHT)
     const learnt = reads.asked.requests
     for (let round = 0; round < 3; round += 1) expect(await sendAll(reads)).toEqual(RIGHT)
-    // Three rounds need nine requests to a healthy host; twice as many and four more are allowed.
+    // Three rounds need nine requests to a healthy host. Twice as many and four more are allowed.
     expect(reads.asked.requests - learnt).toBeLessThanOrEqual(2 * 9 + 4)
   })
 })

@@ -9,7 +9,6 @@ import { createAgreedReaderOf } from '../../support/agreed.ts'
 const BASE = evmChain(8453) as EvmChain
 const timeOf = (number: number) => 1_700_000_000 + number * 2
 
-/** Returns a host whose head is at this block, on a chain with a block every two seconds. */
 function host(head: number) {
   const requests: number[] = []
   const rpc: Rpc = async (calls) => {

@@ -40,7 +40,6 @@ function someLog(blockNumber: bigint, logIndex = 0): Record<string, unknown> {
   }
 }
 
-/** Simulates a node with one event in each of these blocks. Returns the requests, the results and the number of round trips. */
 function startNode({
   blocks = [],
   refuses = () => false,
@@ -55,7 +54,7 @@ function startNode({
   let answeredTurns = 0
   let turns = 0
   const rpc: Rpc = async (requests) => {
-    // Requests sent before the previous ones are answered belong to the same round trip.
+    // Requests that are sent before earlier requests get a response belong to the same round trip.
     turns = answeredTurns + 1
     const turn = turns
     const outcomes = requests.map(({ method, params }) => {
@@ -75,7 +74,6 @@ function startNode({
   return { rpc, asked, answered, turns: () => turns }
 }
 
-/** Returns whether these ranges together are exactly the blocks from `from` to `to`. */
 function covers(ranges: readonly Range[], { from, to }: Range): boolean {
   let next = from
   for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {
@@ -94,7 +92,10 @@ const anyRange = fc
     ),
   )
   .map(([from, length]): Range => ({ from, to: from + length }))
-/** Block ranges, each with some of its blocks. Its ends and the borders of the requested chunks are among them. */
+/**
+ * Block ranges, each with blocks that have events. Many of the blocks are at an end of the range or of a requested
+ * part.
+ */
 const anySetting = anyRange.chain((range) =>
   fc
     .uniqueArray(

@@ -26,10 +26,9 @@ type Batch = readonly {
   readonly method: string
   readonly params: readonly unknown[]
 }[]
-/** A simulated node: it returns the HTTP response to a batch, or throws as `fetch` does. */
+/** A simulated node. It returns the HTTP response to a batch of calls or throws, like `fetch`. */
 type Node = (batch: Batch, signal: AbortSignal) => Response | Promise<Response>
 
-/** Returns a node that serves every call. Its response lists the results in this order. */
 const createHealthyNode =
   (order: <T>(items: T[]) => T[] = (items) => items): Node =>
   (batch) =>
@@ -52,7 +51,6 @@ const unreachable: Node = () => {
   throw new TypeError('fetch failed', { cause: new Error(`connect ECONNREFUSED ${FIRST}`) })
 }
 
-/** Returns an Rpc over these nodes by URL, with the requested URLs, the batches and the environment. */
 function rpcOver(
   nodes: Readonly<Record<string, Node>>,
   { random = 0, elapse = () => 0, chainId }: { random?: number; elapse?: () => number; chainId?: number } = {},
@@ -106,7 +104,7 @@ describe('A batch', () => {
     expect(asked).toHaveLength(1)
   })
 
-  // The node returns each call's first parameter as its result.
+  // The node returns the first parameter of each call as its result.
   const echo: Node = (batch) => Response.json(batch.map(({ id, params }) => ({ id, result: params[0] })))
   test.for([
     ['501 calls', Array.from({ length: 501 }, (_, i) => i), [500, 1]],
@@ -240,7 +238,7 @@ describe('A retry', () => {
     const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => elapsed })
     expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_unavailable')
     expect(asked).toEqual([FIRST])
-    // The second node gets the next batch first, with a new deadline.
+    // The next batch goes to the second node first and has a deadline of its own.
     expect(await rpc(CALLS)).toEqual(RESULTS)
     expect(asked).toEqual([FIRST, SECOND])
   })
@@ -257,7 +255,7 @@ describe('The deadline of a batch', () => {
   const silent: Node = (_, signal) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
-  /** Makes deadlines a hundred times shorter. Returns the intended deadlines in milliseconds. */
+  /** Makes deadlines a hundred times shorter. Returns the normal deadlines in milliseconds. */
   function shortenDeadlines(): number[] {
     const timeout = AbortSignal.timeout.bind(AbortSignal)
     const spy = vi.spyOn(AbortSignal, 'timeout')
@@ -275,7 +273,8 @@ describe('The deadline of a batch', () => {
     const { rpc, asked } = rpcOver({ [FIRST]: silent, [SECOND]: silent }, { random: 0.999, elapse: () => 1650.123 })
     expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_timeout')
     expect(asked).toEqual([FIRST, SECOND])
-    // AbortSignal.timeout refuses fractions of a millisecond. Both attempts and the pause of at most 100 ms fit into 3 s.
+    // AbortSignal.timeout refuses fractions of a millisecond. Both attempts and the pause of at most 100 ms fit into
+    // 3 s.
     for (const deadline of deadlines) expect(Number.isInteger(deadline)).toBe(true)
     expect(deadlines).toHaveLength(2)
     expect(1650.123 + (deadlines[1] ?? 0)).toBeLessThanOrEqual(3000)
@@ -290,7 +289,7 @@ describe('The deadline of a batch', () => {
 
   test('covers a response that never ends', async () => {
     shortenDeadlines()
-    // The signal also aborts the response's body, as it does with `fetch`.
+    // The signal also aborts the response's body, like the signal of `fetch`.
     const node: Node = (_, signal) =>
       new Response(
         new ReadableStream({ start: (body) => signal.addEventListener('abort', () => body.error(signal.reason)) }),
@@ -339,7 +338,7 @@ describe('A node’s limits are learnt from its refusals:', () => {
   const resultsOf = (calls: readonly RpcRequest[]) =>
     calls.map(({ method, params }) => ({ result: [method, params[0]] }))
 
-  /** Batch limits of node providers, each with the refusal of a larger batch, from the providers' documentation. */
+  /** Batch limits of node providers, from their documentation. Each has the provider's error for a larger batch. */
   test.for<[string, number, () => Response, number]>([
     ['base.org', 10, () => whole(200, -32_014, 'maximum 10 calls in 1 batch'), 3],
     ['a newer proxyd', 10, () => whole(413, -32_014, 'maximum 10 calls in 1 batch'), 3],
@@ -547,7 +546,7 @@ describe('A node’s limits are learnt from its refusals:', () => {
     expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: ['0x7'] }]])
   })
 
-  /** Refusals with texts that the service does not know, of a whole request or of each call. */
+  /** Errors with texts that the service does not recognize. Some answer a whole request, others each call. */
   const UNKNOWN: readonly (readonly [string, () => Response | { code: number; message: string }])[] = [
     ['dRPC on a free plan', () => whole(400, 35, 'chain is not available on free plan')],
     ['dRPC without a provider', () => whole(400, 12, "Can't route your request to suitable provider")],
@@ -820,7 +819,8 @@ describe('A node', () => {
     const begun = performance.now()
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
     expect(asked).toEqual([FIRST, FIRST, SECOND])
-    // The node counts as slow earlier than 1.65 s, the limit for a node whose usual response time is unknown.
+    // The service sends the call to the second node before 1.65 s, the limit for nodes with an unknown usual response
+    // time.
     expect(performance.now() - begun).toBeLessThan(1_500)
   })
 })

@@ -20,7 +20,7 @@ const ARBITRUM = evmChain(42161) as EvmChain
 const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 const NO_PROPOSAL = 2n ** 256n - 1n
 
-/** Storage slots of the vault's proposed valuation and epochs, which have no getter. */
+/** Storage slots of the vault's proposed valuation and its epochs. The contract has no functions to read them. */
 const LEDGER = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const PROPOSAL = toHex(LEDGER + 1n)
 const EPOCHS = toHex(LEDGER + 2n)
@@ -50,7 +50,6 @@ const test = base
     return wire
   })
 
-/** Plans a read of two storage words of the vault, its asset's supply, and a function that the vault lacks. */
 function vaultQuery({ token }: World, vault: Address) {
   const calls = {
     name: call(vault, abi, 'name', []),
@@ -60,7 +59,6 @@ function vaultQuery({ token }: World, vault: Address) {
   return buildReadPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
 }
 
-/** Reads the values of `vaultQuery` at a block with viem, one by one. */
 async function atBlock({ chain, token, vault }: World, blockNumber: bigint) {
   const client = createChainClient(chain)
   const word = async (slot: Hex) => BigInt((await getStorageAt(client, { address: vault, slot, blockNumber })) ?? '0x0')
@@ -94,7 +92,6 @@ async function latestBlock({ chain }: World): Promise<bigint> {
 
 const hasOverrides = ({ method, params }: RpcRequest) => method === 'eth_call' && params.length > 2
 
-/** Wraps an Rpc whose node refuses calls with state overrides. */
 function wrapRefusing(rpc: Rpc): Rpc {
   return async (requests) => {
     const outcomes = await rpc(requests)
@@ -104,7 +101,6 @@ function wrapRefusing(rpc: Rpc): Rpc {
   }
 }
 
-/** Wraps an Rpc whose node ignores state overrides. */
 function wrapIgnoring(rpc: Rpc): Rpc {
   return (requests) =>
     rpc(requests.map((call) => (hasOverrides(call) ? { ...call, params: call.params.slice(0, 2) } : call)))
@@ -121,7 +117,10 @@ function recording(rpc: Rpc): { rpc: Rpc; batches: (readonly RpcRequest[])[] } {
   }
 }
 
-/** Wraps an Rpc so that the first batch is served call by call in this order. `happen` runs after `after` of them. */
+/**
+ * Wraps an Rpc so that the first batch is served call by call, in the order of `order`. `happen` runs after the first
+ * `after` calls.
+ */
 function wrapInterrupted(rpc: Rpc, order: readonly number[], happen: () => Promise<void>, after = 1): Rpc {
   let first = true
   return async (requests) => {
@@ -169,7 +168,7 @@ describe('A read', () => {
     expect(one).toEqual(value)
     expect(minted).toBe(value.answers.minted)
     expect(other).toMatchObject({ words: { proposal: NO_PROPOSAL }, answers: { name: 'Another', absent: undefined } })
-    // The batch has two calls: one reads all views, the other the storage words.
+    // The batch has two calls. One reads all contract functions, and the other reads the storage words.
     expect(recorded.batches.map((batch) => batch.length)).toEqual([2])
   })
 
@@ -447,7 +446,7 @@ describe('A read with invalid results', () => {
 })
 
 describe('A read of contracts that may be broken', () => {
-  // This bytecode, an invalid instruction, burns all gas of a call.
+  // The bytecode is an invalid instruction, which uses up all gas of a call.
   const BURNING: Hex = '0xfe'
   const BROKEN: Address = '0x00000000000000000000000000000000000000fe'
   const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, call(BROKEN, abi, 'name', [])])
@@ -505,7 +504,7 @@ describe('A read of contracts that may be broken', () => {
 })
 
 describe('The number of a block', () => {
-  // This bytecode, in place of Arbitrum's ArbSys contract, returns the EVM's block number plus 1,000 for any call.
+  // The bytecode replaces Arbitrum's contract ArbSys. It returns the EVM's block number plus 1,000 for any call.
   const ARB_SYS_CODE: Hex = '0x6103e843015f5260205ff3'
   const setArbSys = (code: Hex, { chain }: World) =>
     callRpc(chain, [{ method: 'anvil_setCode', params: [ARB_SYS, code] }])
@@ -518,7 +517,7 @@ describe('The number of a block', () => {
   })
 
   test('pins single words on Arbitrum', async ({ world, rpc }) => {
-    // The storage words are invented, because anvil does not have the block that ArbSys reports.
+    // The test invents the storage words, because anvil does not have the block that ArbSys reports.
     const recorded = recording(async (requests) =>
       (await wrapRefusing(rpc)(requests)).map((outcome, i) =>
         requests[i]?.method === 'eth_getStorageAt' ? { result: '0x7' } : outcome,

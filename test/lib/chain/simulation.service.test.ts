@@ -173,7 +173,6 @@ describe('The summary of a simulation', () => {
   })
 })
 
-/** Changes each response to eth_simulateV1 that passes this proxy. */
 function answerSimulations(wire: Wire | undefined, spoil: (answer: Answer) => Partial<Answer>): void {
   if (!wire) throw new Error('There is no such wire')
   wire.rewrite = (answers, request) => {
@@ -189,7 +188,7 @@ type Answer = { id: number; result?: unknown; error?: unknown }
 
 const UNSUPPORTED = { error: { code: -32601, message: 'the method eth_simulateV1 does not exist' } }
 
-/** Unusable responses: a refusal, and a well-formed one. Tests of the response's parser have all others. */
+/** Two unusable responses: an error and well-formed data. Unit tests of the parser cover all others. */
 const GARBAGE: { garbage: string; spoil: (answer: Answer) => Partial<Answer> }[] = [
   { garbage: 'that the method does not exist', spoil: () => UNSUPPORTED },
   {
@@ -265,7 +264,6 @@ describe('At a node that cannot simulate,', () => {
   })
 })
 
-/** Opens a 0.6 vault with an entry fee, in which Alice has a settled deposit. */
 async function openClaimable(service: Parameters<typeof openLagoonVault>[0]): Promise<TestVault> {
   const vault = await openLagoonVault(service, { generation: '0.6', entryRate: 37 })
   await vault.request(BOB.address, 1_000_007n)

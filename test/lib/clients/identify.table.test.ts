@@ -6,7 +6,8 @@ import { identifyClient } from '../../../lib/clients/identify.ts'
 import { someClient, someKey } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
-// The mock counts calls of the constant-time comparison, because timing cannot be observed from outside.
+// The mock counts calls of the constant-time comparison. A test cannot reliably measure the time that a comparison
+// takes.
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof import('node:crypto')>()
   return { ...crypto, timingSafeEqual: vi.fn(crypto.timingSafeEqual) }
@@ -18,7 +19,6 @@ const test = base
   .extend('table', ({ tables }) => clientsAdminStore(tables.clients))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
   .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
-  /** Stores a client with one key per entry of `keys`, and returns the keys' texts. */
   .extend('register', ({ table, requests }) => async (client: Client, keys: Partial<ApiKey>[] = [{}]) => {
     await table.create(client)
     for (const vault of client.vaults) await table.putVault(client.clientId, vault)

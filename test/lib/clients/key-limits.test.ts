@@ -14,7 +14,7 @@ const [ONE, OTHER]: [Address, Address] = [
 ]
 const ARBITRUM = 42161
 
-/** Vaults for a key's list of allowed vaults. Two have the same address on different chains. */
+/** Vaults for an API key's list of allowed vaults. Two have the same address on different chains. */
 const VAULTS = [
   someVault({ chainId: 8453, address: ONE }),
   someVault({ chainId: ARBITRUM, address: ONE }),

@@ -12,11 +12,13 @@ import { someVault } from '../../support/clients.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
-/** Start of a UTC day. The chain's first block is 100 days earlier, and a block takes one second. */
+/**
+ * Start of a UTC day, in seconds since 1970. The chain's first block is 100 days earlier, and each block takes one
+ * second.
+ */
 const NOW = 20_000 * DAY
 const blockAt = (secondsAgo: number) => BigInt(100 * DAY - secondsAgo)
 
-/** Returns a job's state for a vault of this protocol that had trades this many seconds ago. */
 function createTradedVault(
   secondsAgo: readonly number[],
   { protocol = 'erc4626', lastPrices = [] }: { protocol?: 'erc4626' | 'lagoon'; lastPrices?: BlockPrice[] } = {},
@@ -31,7 +33,6 @@ function createTradedVault(
   return { vaultRun, events }
 }
 
-/** Returns a run of the job at a node that returns these prices. It records the requested blocks. */
 function runAt(say: (block: bigint) => RpcOutcome) {
   const asked: bigint[] = []
   const rpc: Rpc = async (requests) =>

@@ -14,12 +14,14 @@ import { inOrder as inPlaces, place, type UnlocatedEntry } from '../../support/l
 
 const { account, timestamp } = place(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
-/** Returns ledger entries in order, each with its own position on the chain. */
 const inOrder = (given: readonly UnlocatedEntry[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
 const claim = (assets: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares: assets })
 
-/** A block with at most one ledger entry of the account. It has the vault's open amounts after it, and the total settled so far. */
+/**
+ * A block with at most one ledger entry of the account. `amounts` are the open amounts after the block. `settled` is
+ * the total settled so far.
+ */
 type Block = {
   readonly hash: number
   readonly given: UnlocatedEntry | undefined
@@ -42,7 +44,6 @@ const commands = fc.array(
 )
 type Command = Parameters<Parameters<typeof commands.map>[0]>[0][number]
 
-/** Appends a block with this event, or returns the chain unchanged if the event is impossible. */
 function mine(chain: readonly Block[], { what, part }: Command): readonly Block[] {
   const { amounts, settled } = chain.at(-1) ?? START
   const { pending, claimable, cancelled } = amounts
@@ -67,7 +68,10 @@ function mine(chain: readonly Block[], { what, part }: Command): readonly Block[
   }
 }
 
-/** Creates a model of the job for one account: its stored state, and its reports to clients, which count once per key. */
+/**
+ * Builds a model of the job for one account. It has stored state and the reports to clients. Repeated reports with
+ * the same key count once.
+ */
 function startJob() {
   const told = new Map<string, Report>()
   let kept: {
@@ -77,7 +81,10 @@ function startJob() {
   }
   kept = { through: -1 }
 
-  /** Runs the job on a chain that is final up to block `final`. `killed` says before which write the run dies. */
+  /**
+   * Runs the job on a chain whose blocks up to `final` are final. `killed` names the write before which the run is
+   * killed.
+   */
   function run(chain: readonly Block[], final: number, killed?: 'before the request' | 'before the progress'): void {
     const entries = inOrder(chain.slice(0, final + 1).map(({ given }) => given ?? request(0n)))
     const upTo = (number: number) => entries.filter(({ blockNumber }) => blockNumber <= number + 1)
@@ -103,7 +110,8 @@ function startJob() {
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
-        // The end is checked after all reports of the run, because the request's last claim may be later than the snapshot.
+        // The end is checked after all reports of the run, because the request's last claim may be later than the
+        // snapshot.
         isOver ||= isEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
       }
@@ -145,7 +153,8 @@ describe('A settlement without an event', () => {
             chain = [...chain.slice(0, kept), ...lost.map(() => ({ ...before, given: undefined, hash: Math.random() }))]
           }
         }
-        // One or two runs may be needed to discard a snapshot that a reorganisation undid, and then to use its replacement.
+        // The job may need one run to discard a snapshot that a reorganisation undid, and another run to use the next
+        // snapshot.
         for (let run = 0; run < 3; run += 1) {
           chain = [...chain, { ...(chain.at(-1) ?? START), given: undefined, hash: Math.random() }]
           job.run(chain, final)

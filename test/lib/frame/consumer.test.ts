@@ -27,7 +27,6 @@ beforeEach(() => {
   })
 })
 
-/** Builds the Lambda event of a queue for messages with these bodies. Message ids are positions in the list. */
 function someMessages(...bodies: string[]): SQSEvent {
   return {
     Records: bodies.map((body, index) => ({

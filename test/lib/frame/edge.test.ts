@@ -28,7 +28,6 @@ const [KEY, NEXT] = ['a key that CloudFront sends', 'the next one']
 const CLOUDFRONT = '192.0.2.1'
 const VIEWER = '203.0.113.77'
 
-/** Calls a function of a stage with this edge. Returns the caller's address and the headers that the function sees. */
 async function ask(edge: Edge | undefined, headers: APIGatewayProxyEventV2['headers']) {
   vi.stubEnv(EDGE_VARIABLE, edge && JSON.stringify(edge))
   onTestFinished(() => {

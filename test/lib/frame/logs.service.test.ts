@@ -52,7 +52,7 @@ describe('The log of a busy service', () => {
       storm.push(await service.call('GET', LIST, { headers }), await service.call('POST', DEPOSIT, { headers, body }))
     }
     service.table.fails = () => true
-    // A request whose key cannot be looked up is logged too: the key is not in memory and the table fails.
+    // The service cannot look up the request's API key, because the table fails. The request is still logged.
     storm.push(
       await service.call('POST', '/defi-vaults/v1/defi/vault/claim', {
         headers,

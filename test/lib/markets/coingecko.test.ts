@@ -61,7 +61,7 @@ const UNKNOWN = {
 }
 const QUERY = (url: URL | undefined) => Object.fromEntries(url?.searchParams ?? [])
 
-/** Error responses of CoinGecko in its three formats, each with the service's error code. */
+/** Error responses of CoinGecko in its three formats. Each has the service's error code. */
 const REFUSALS: readonly (readonly [string, Reply, string])[] = [
   [
     'without a key',
@@ -460,7 +460,7 @@ describe('Exchange rates', () => {
       btc: 1,
       btc_24h_change: 0,
     })
-    // The responses say that bitcoin cost 80,000 dollars, 75,000 euros and one bitcoin a day ago.
+    // The simulated prices mean that one bitcoin cost 80,000 dollars and 75,000 euros a day ago.
     expect(rates).toEqual({
       usd: { now: 1, dayAgo: 1 },
       eur: { now: 0.9, dayAgo: 0.9375 },

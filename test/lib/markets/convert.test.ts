@@ -4,7 +4,7 @@ import { AppError } from '../../../lib/core/errors.ts'
 import { beforeChange, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 
-/** Exact fraction of two integers, which shares no code with the tested module. */
+/** Exact fraction of two integers. It shares no code with the tested module. */
 type Fraction = readonly [top: bigint, bottom: bigint]
 
 function parseFraction(number: number): Fraction {

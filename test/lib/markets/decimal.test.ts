@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
 import { runs } from '../../support/runs.ts'
 
-/** Exact rational number, which shares no code with the tested module. */
+/** Exact rational number. It shares no code with the tested module. */
 type Rational = { readonly top: bigint; readonly bottom: bigint }
 
 function rational({ digits, exponent }: Decimal): Rational {
@@ -58,7 +58,7 @@ describe('A number', () => {
   test('survives the conversion to a decimal and back', () => {
     fc.assert(
       fc.property(anyNumber, (number) => {
-        // Decimals have no negative zero.
+        // A decimal has no negative zero.
         expect(toNumber(decimal(number))).toBe(number === 0 ? 0 : number)
       }),
       { numRuns: runs(2_000) },

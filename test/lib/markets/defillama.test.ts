@@ -122,7 +122,7 @@ describe('Prices', () => {
         expect(asked.length).toBe(new Set(plain).size)
         for (const { href } of urls) expect(href.length).toBeLessThan(8_000)
       }),
-      // Shrinking a list of 900 coins would take minutes.
+      // A failing case is not shrunk, because shrinking a list of 900 coins would take minutes.
       { numRuns: runs(20), endOnFailure: true },
     )
   })

@@ -26,7 +26,6 @@ const USDC = {
   a_field_of_tomorrow: [],
 }
 const ETHER = { ...USDC, address: zeroAddress, symbol: 'ETH', decimals: 18, name: 'ETH', coinKey: 'ETH' }
-/** Returns a token that is not well known. Its address and market capitalisation follow from `number`. */
 const tail = (number: number, more = {}) => ({
   chainId: BASE,
   address: `0x${number.toString(16).padStart(40, '0')}`,

@@ -62,8 +62,8 @@ describe('All containers together', () => {
         }
         await Promise.all(asks.map((index) => make(index % count)))
         const admitted = admittedBy.reduce((sum, each) => sum + each, 0)
-        // Requests left in a container's last quota lease are lost. A lease is at most as large as all leases before it, and at
-        // most 1 % of the limit.
+        // Unused requests of a container's last quota lease are lost. A lease is at most as large as all leases
+        // before it, and at most 1 % of the limit.
         const lost = admittedBy.map((each) => Math.min(Math.max(0, each - 1), Math.max(0, Math.floor(limit / 100) - 1)))
         expect(admitted).toBeLessThanOrEqual(limit)
         expect(admitted).toBeGreaterThanOrEqual(
@@ -112,7 +112,7 @@ describe('A container', () => {
     const { admit, counts } = startContainer()
     const admitted = await Promise.all(Array.from({ length: 600 }, () => isAdmitted(admit(KEY))))
     expect(admitted.every(Boolean)).toBe(true)
-    // Quota leases have 1, 1, 2 and 4 requests, then 6 each, and the last ones are smaller.
+    // Quota leases have 1, 1, 2 and 4 requests, then 6 each. The last four leases are smaller.
     expect(counts.asked).toBe(4 + 98 + 4)
     const { asked } = counts
     const late = startContainer()

@@ -4,7 +4,10 @@ import { createLeases } from '../../../lib/meter/leases.ts'
 import { type Charge, createMeter, type Payer, type Share, UNITS } from '../../../lib/meter/meter.ts'
 
 const RATE = { requests: 6000, seconds: 60 }
-/** Request units that one session or network may spend on external data sources at this rate, a tenth of the key's. */
+/**
+ * Units for external data sources that one session or network may use per window of 600 s. It is a tenth of the key's
+ * units.
+ */
 const TENTH = 6000
 const KEY: Payer = { who: 'key', id: 'acme#key' }
 
@@ -26,7 +29,6 @@ function startMeter({ maxWindows = 1000 } = {}) {
 const network = (name: string): Payer => ({ who: 'network', id: `acme#key#${name}` })
 const session = (name: string): Payer => ({ who: 'session', id: `acme#key#${name}` })
 
-/** Builds a charge of units to these payers and to the key, by default for external data sources. */
 const chargeOf = (
   payers: readonly Payer[],
   units: number,
@@ -52,7 +54,7 @@ describe('A charge', () => {
     const { container, startContainer } = startMeter()
     const all = Array.from({ length: 10 }, (_, index) => network(`${index}`))
     for (const one of all) await container.charge(chargeOf([one], TENTH))
-    // A new container does not know yet that the key has no units left.
+    // A new container has not yet learned that the key has no units left.
     const other = startContainer()
     await expect(other.charge(chargeOf([network('new')], TENTH))).rejects.toEqual(BY_KEY)
     const anotherKey = { payers: [network('new')], rate: RATE, share: 'sources', units: TENTH } as const
@@ -162,7 +164,7 @@ describe('A share', () => {
       quotes: 60_000,
       withdrawalQuotes: 30_000,
     }
-    // The cast is safe because the keys of `most` are the shares.
+    // The cast is safe, because the keys of `most` are the names of all shares.
     const names = Object.keys(most) as Share[]
     const shares = fc.shuffledSubarray(names, { minLength: names.length })
     await fc.assert(

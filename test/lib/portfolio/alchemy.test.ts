@@ -11,7 +11,6 @@ const CHECKSUMMED = '0x00000000000000000000000000000000000000A1'
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
-/** Returns a client of a simulated Alchemy API with these responses, and the URLs and calls that the API received. */
 function alchemyOf(answer: (url: URL, calls: readonly Call[]) => Reply, now = () => 0) {
   const urls: string[] = []
   const calls: Call[] = []
@@ -40,7 +39,6 @@ const metadata = (changes: object = {}) => ({
   ...changes,
 })
 
-/** Returns a simulated Alchemy API with one page of these balances, and with this metadata of their tokens. */
 function createAlchemyWithBalances(
   tokenBalances: readonly unknown[],
   describe: (contract: string) => object | undefined = () => metadata(),
@@ -136,7 +134,7 @@ describe('Tokens by Alchemy', () => {
     const rows = [balance(A1, 0n), { ...balance(A2, 0n), tokenBalance: '0x' }, balance(A3, 7n)]
     const alchemy = createAlchemyWithBalances(rows, () => metadata({ decimals: null }))
     expect(await fetchTokens(alchemy)).toEqual({ tokens: [], isWhole: true })
-    // Tokens with a balance of zero need no metadata.
+    // The API gets no request for the metadata of tokens with a balance of zero.
     expect(alchemy.calls).toHaveLength(2)
   })
 

@@ -36,7 +36,6 @@ function somePrice(overrides: Partial<TokenPrice> = {}): TokenPrice {
   return { now: 1.02, dayAgo: 1, at: AT, ...overrides }
 }
 
-/** Exact fraction that equals a decimal text, for comparisons. */
 type Fraction = readonly [bigint, bigint]
 
 function fraction(value: number): Fraction {
@@ -55,7 +54,7 @@ function percentOf([a, b]: Fraction, [c, d]: Fraction): Fraction {
   return [(a * d - c * b) * 100n, b * c]
 }
 
-/** Returns whether a number equals a fraction to 52 of a double's 53 bits. */
+/** Returns true if a number equals a fraction to 52 of the 53 bits of a double. */
 function isNearest(value: number, [numerator, denominator]: Fraction): boolean {
   const [size, sign] = numerator < 0n ? [-numerator, -1n] : [numerator, 1n]
   const [written, unit] = fraction(Math.abs(value))
@@ -100,7 +99,8 @@ describe('A balance', () => {
   test('is exact if floating point is not', () => {
     const holding = someHolding({ balance: 3n, decimals: 1 })
     const { quote, quote_rate } = buildBalance(BASE, holding, somePrice({ now: 0.1 }), { now: 3, dayAgo: 3 })
-    // Floating-point multiplication would give 0.30000000000000004 for 0.1 × 3, and 0.09000000000000001 for that times 0.3.
+    // Floating-point multiplication would give 0.30000000000000004 for 0.1 × 3, and 0.09000000000000001 for that
+    // times 0.3.
     expect({ quote, quote_rate }).toEqual({ quote: 0.09, quote_rate: 0.3 })
   })
 
@@ -223,7 +223,7 @@ describe('A balance', () => {
         fc.record({ now: positive, dayAgo: positive }),
         (holding, price, rate) => {
           const entry = buildBalance(BASE, someHolding(holding), somePrice(price), rate)
-          // Encoding fails for NaN and infinity, which the response's schema refuses.
+          // Encoding throws for NaN and infinity.
           BalanceEntry.encode(entry)
           expect(Object.values(entry).filter((value) => typeof value === 'number' && !Number.isFinite(value))).toEqual(
             [],

@@ -6,10 +6,9 @@ import type { DepositTerms } from '../../../lib/protocols/protocol.ts'
 const MAX = 2n ** 256n - 1n
 const amount = fc.bigInt({ min: 1n, max: MAX })
 
-/** Returns the deposit terms of a vault with these assets, supply and fee in basis points. */
 function termsOf({ assets, supply, rate }: { assets: bigint; supply: bigint; rate: bigint }): DepositTerms {
   const sharesFor = (deposited: bigint) => (deposited * supply * (10_000n - rate)) / (assets * 10_000n)
-  // The cast is safe because only these two functions of the terms are called.
+  // The cast is safe, because the test calls only these two functions of the terms.
   return { sharesFor, worth: (shares: bigint) => (shares * assets) / supply } as DepositTerms
 }
 

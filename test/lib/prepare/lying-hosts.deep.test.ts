@@ -26,7 +26,10 @@ const environment = { fetch, random: () => 0, now: () => performance.now() }
 type Reply = ReturnType<typeof toReply>
 type Work = (getReader: GetReader) => Promise<Reply>
 
-/** Builds every request that prepares transactions on one chain, and a host that caches the chain's responses. */
+/**
+ * Prepares one request of each kind that returns transactions on a single chain. `honest` is a host that caches the
+ * chain's responses.
+ */
 async function prepare(service: Service) {
   const lagoon = await openLagoonVault(service, { generation: '0.5' })
   const units = lagoon.units
@@ -40,7 +43,7 @@ async function prepare(service: Service) {
   await savings.approve(ALICE.address, units('100'))
   await savings.act(ALICE.address, 'deposit', units('60'), ALICE.address)
 
-  // Blocks are added because an honest host may be some seconds behind, and a lying one may claim to be.
+  // 64 blocks are mined. Hosts that are some seconds behind, or say so, then still have all data.
   await callRpc(lagoon.chain, [{ method: 'anvil_mine', params: ['0x40', '0x1'] }])
   const url = lagoon.chain.rpcUrl
   const node = createRpc([url], environment)
@@ -89,7 +92,7 @@ async function prepare(service: Service) {
     withdrawalOf(sync, 'max'),
     claimOf('deposit'),
     claimOf('withdrawal'),
-    // This withdrawal exceeds the balance, so the request is refused.
+    // The withdrawal exceeds the balance, so the service must refuse it.
     withdrawalOf(sync, { assets: 200_000_000n }),
   ]
 
@@ -110,7 +113,7 @@ async function prepare(service: Service) {
 
 const test = base.extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
 
-/** A lie about one RPC result: changed digits, or a replacement. */
+/** A false RPC result: digits of the honest result are changed, or the whole result is replaced. */
 const anyLie = fc.record({
   place: fc.nat(20),
   kind: fc.constantFrom('digit', 'word', 'length', 'null', 'error', 'swap', 'gas', 'header', 'unsupported'),
@@ -158,7 +161,7 @@ function lying(honest: Rpc, { place, kind, at, digit, word, isEach }: TheLie): R
   }
 }
 
-/** Removes the evidence and the gas estimate from a reply. All other fields must not be changed by a lie. */
+/** Removes the evidence and the gas estimate. A lying host must not be able to change anything else in a reply. */
 const signedOf = ({ evidence: _, estimatedGas: __, ...signed }: Reply) => signed
 
 const SAFE = ['nodes_disagree', 'second_node_silent', 'upstream_bad_answer', 'upstream_unavailable']
@@ -185,13 +188,14 @@ describe('One lying host', () => {
         expect({ ...signed, simulation: own['simulation'] }).toEqual(own)
         expect(JSON.stringify(Object.keys(withdrawal ?? {}))).toBe(JSON.stringify(Object.keys(figures ?? {})))
         const gas = told.value.estimatedGas
-        // Estimated gas is at most twice the honest figure, or the documented 1,000,000 without a dry run.
+        // A lying host can raise the gas estimate to at most twice the honest estimate. Without a dry run, the
+        // documented 1,000,000 is allowed.
         const upper = max(expected.value.estimatedGas * 2n, 1_000_000n)
         expect(gas >= expected.value.estimatedGas && gas <= upper).toBe(true)
       }),
       { numRuns: runs(1_500) },
     )
-    // Many lies change nothing relevant, and the reply is then the same as from honest hosts.
+    // Many lies change nothing that the service uses, so many requests must still succeed.
     expect(replies).toBeGreaterThan(100)
   })
 })

@@ -32,7 +32,7 @@ test('Two hosts five seconds apart mostly agree on a deposit in one round trip, 
   const shown = { poolId: 'p', description: '', logoUrl: '', riskProfile: '', riskProtocol: '', addedAt: new Date(0) }
   const vault = { ...described, ...shown, firstBlock: 0 } as Vault
 
-  // The slot holds the vault's token balance, because the token's mapping of balances is in slot 0.
+  // Storage slot of the vault's balance in the token contract. The contract's mapping of balances has slot 0.
   const slot = keccak256(pad(savings.address as Address).concat('0'.repeat(64)) as Hex)
   const asked = { calls: 0, units: 0, trips: [0, 0] }
   let [balance, head, blocks] = [units('100'), 0, 0]
@@ -92,7 +92,7 @@ test('Two hosts five seconds apart mostly agree on a deposit in one round trip, 
       },
       agreeOnReply,
     )
-    // Hosts at different blocks see different prices. The reply then reports the larger number of shares, as an estimate.
+    // Hosts at different blocks see different prices. The reply then has the larger number of shares, as an estimate.
     expect(withdrawal.withdrawal.isEstimate).toBe(lag > 1)
   }
   expect(trips.filter((count) => count === 1).length).toBeGreaterThanOrEqual((trips.length * 9) / 10)

@@ -25,10 +25,8 @@ const buildSimulatedCall = (...logs: ReturnType<typeof transfer>[]): SimulatedCa
 })
 const buildPayment = (amount: bigint) => buildSimulatedCall(transfer(SAFE, USER, amount))
 
-/** A vault's payment to the user, by default one call of `redeem`. */
 type Paying = Partial<Omit<VaultPayment, 'intents'>> & { readonly operation?: Operation }
 
-/** Returns the amount of a vault's payment that is sent on to the other chain, or the error code. */
 async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigint | string> {
   const answers = {
     ...{ getCurrentTime: BigInt(NOW), depositQuoteTimeBuffer: 3_600, fillDeadlineBuffer: 21_600 },

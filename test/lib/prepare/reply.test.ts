@@ -5,7 +5,7 @@ import { someVault } from '../../support/clients.ts'
 
 const ACCOUNT = '0x0000000000000000000000000000000000000016'
 const VAULT = someVault({ chainId: 8453 })
-// The cast is safe because only the number and time of the block are read.
+// The cast is safe, because `toReply` reads only the number and the time of the block.
 const evidence = { chainId: 8453, blockNumber: 7, blockHash: '0x07', timestamp: new Date(7), nodes: 2 } as never
 
 type Change = Partial<Parameters<typeof toReply>[2]>

@@ -9,7 +9,7 @@ import { ARBITRUM, BASE, HANDLER, POOLS } from '../../support/oracles.ts'
 
 const BNB = 56
 const GNOSIS = 100
-/** Tokens of the same asset on each chain: address and decimals, by chain id and symbol. */
+/** Tokens of the same asset on each chain, by chain id and symbol: address and decimals. */
 const TOKENS: Readonly<Record<number, Readonly<Record<string, readonly [address: Address, decimals: number]>>>> = {
   [BASE]: {
     USDC: ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', 6],

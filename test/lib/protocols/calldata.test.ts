@@ -57,7 +57,7 @@ const anyAmount = fc.oneof(
   fc.constantFrom(1n, 2n, 2n ** 128n, maxUint256 - 1n, maxUint256),
   fc.bigInt({ min: 1n, max: maxUint256 }),
 )
-/** Requests paid by the account or by another one, with a third party that is not involved. */
+/** Requests paid by the account or by another account. `stranger` is a third party that is not involved. */
 const anySetting = fc
   .tuple(fc.uniqueArray(anyAddress, { minLength: 5, maxLength: 5 }), anyAmount, anyAmount, fc.boolean())
   .map(([parties, amount, requestId, paidByUser]): Setting => {
@@ -75,7 +75,6 @@ const anySetting = fc
   })
 type Setting = { readonly request: Request; readonly stranger: Address }
 
-/** Builds an ERC-7887 operation on a request id, with the calldata expected for it. */
 function cancellation(kind: RequestKind, functionName: string) {
   const operation = findOperation(OPERATIONS.erc7540.cancels[kind], functionName)
   return { operation, call: ({ account, requestId }: Request): Call => ({ functionName, args: [requestId, account] }) }
@@ -148,9 +147,9 @@ const CALLS = {
 type Name = keyof typeof CALLS
 
 const everyOperation = (Object.keys(CALLS) as Name[]).map((operation) => ({ operation }))
-/** Operations for which another account may pay. For all others the account itself pays. */
+/** Operations for which another account may pay. In all other operations, the account itself pays. */
 const PAID: readonly Name[] = ['deposit', 'requestDeposit', 'syncDeposit']
-/** Operations without an amount, which cancel the whole request. */
+/** Operations without an amount. They cancel the whole request. */
 const WHOLE: readonly Name[] = ['cancelRequestDeposit', 'cancelRequestRedeem']
 const OF_REQUEST: readonly Name[] = [
   ...(['cancelDepositRequest', 'claimCancelDepositRequest'] as const),
@@ -181,7 +180,7 @@ describe('The calldata of', () => {
         const { to, data, value } = encodeNamed(operation, request)
         expect({ to, value }).toEqual({ to: request.vault.address, value: 0n })
         expect(decode(data)).toEqual(CALLS[operation].call(request))
-        // Equality with viem's calldata shows that no bytes follow the arguments.
+        // The calldata equals viem's, so no bytes follow the arguments.
         expect(data).toBe(encode(CALLS[operation].call(request)))
       }),
     )

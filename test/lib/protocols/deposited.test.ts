@@ -10,7 +10,6 @@ const ACCOUNTS: readonly Address[] = [
 ]
 const ESCROW: Address = '0x00000000000000000000000000000000000000E5'
 const account = fc.constantFrom(...ACCOUNTS)
-/** Several deposits of one transaction, each with a different number of shares. */
 const deposits = fc
   .uniqueArray(fc.record({ payer: account, receiver: account, shares: fc.bigInt({ min: 1n, max: 9n }) }), {
     selector: ({ shares }) => shares,

@@ -6,7 +6,7 @@ import { inOrder, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'redeem', requestId: 0n, assets, shares: assets * 3n })
 const paid = (assets: bigint): UnlocatedEntry => ({ kind: 'paid', assets })
 
-/** An account's requests in groups. Each group is paid in one sum. */
+/** Groups of an account's requests. The vault pays all requests of a group in one sum. */
 const lives = fc.array(fc.array(fc.bigInt({ min: 1n, max: 10n ** 9n }), { minLength: 1, maxLength: 5 }), {
   maxLength: 5,
 })

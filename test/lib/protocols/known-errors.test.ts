@@ -13,7 +13,7 @@ const word = (value: bigint) => value.toString(16).padStart(64, '0')
 const OWNER = '0x00000000000000000000000000000000000000A1'
 
 describe('The reason of a revert names', () => {
-  // Expected selectors come from block explorers and the protocols' documentation.
+  // The expected selectors come from block explorers and from the protocols' documentation.
   test.for<[Hex, string]>([
     ['0xf50a3b52', 'OperationNotAllowed'],
     ['0xd93c0665', 'EnforcedPause'],

@@ -7,16 +7,16 @@ import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess } from '../../support/vaults.ts'
 
-// The mocks add the made-up protocol `bond` to the product's lists of protocols, and change nothing else.
+// The mocks add the invented protocol `bond` to the product's lists of protocols. Everything else stays unchanged.
 vi.mock(import('../../../lib/protocols/vault-on-chain.ts'), async (original) => {
   const { VaultOnChain, ...lists } = await original()
   const extended = z.discriminatedUnion('protocol', [...VaultOnChain.options, BondVault])
-  // The casts add a protocol that the module's types do not have.
+  // The casts are needed, because the module's types do not have the added protocol.
   return { ...lists, VaultOnChain: extended as never, PROTOCOL_NAMES: [...lists.PROTOCOL_NAMES, 'bond' as never] }
 })
 vi.mock(import('../../../lib/protocols/protocols.ts'), async (original) => {
   const { PROTOCOLS, getProtocol } = await original()
-  // The cast adds the protocol, which the list's types do not have.
+  // The cast is needed, because the module's types do not have the added protocol.
   const of: typeof getProtocol = (vault) => (String(vault.protocol) === 'bond' ? (bond as never) : getProtocol(vault))
   return { PROTOCOLS: { bond, ...PROTOCOLS }, getProtocol: of }
 })
@@ -45,7 +45,7 @@ test('A protocol that is only in the lists of protocols works from registration 
   const { body: list } = await service.call('GET', '/defi-vaults/v1/vaults', { key })
   expect(list.data).toMatchObject([{ poolAddress: address, protocol: 'bond', type: 'sync', totalAssets: '0' }])
 
-  // The revert reason is decoded with the protocol's own errors.
+  // The reason is decoded with the errors of the added protocol.
   expect((await deposit(PRICE - 1n)).body.simulation).toEqual({ status: 'reverted', reason: 'LessThanOneBond' })
   const reply = await deposit(1_000n * PRICE)
   expect(reply.body).toMatchObject({
@@ -68,7 +68,7 @@ test('A protocol that is only in the lists of protocols works from registration 
     bob: (await views.positions(BOB.address)).body.positions,
     deposits: (await views.deposits(ALICE.address)).body.deposits,
   })
-  // The response must be the same when read from the chain and when read from the job's records.
+  // The response must be the same before and after the job records the vault's events.
   const live = await show()
   expect(live).toMatchObject({
     alice: [{ totalDepositedAssets: '5000', totalWithdrawnAssets: '2000', currentShares: '600', currentValue: '3000' }],

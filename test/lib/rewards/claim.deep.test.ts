@@ -27,7 +27,7 @@ type RewardLeaf = Parameters<typeof rewardTree>[0][number]
 
 type World = {
   readonly chain: LocalChain
-  /** Tokens whose transfers succeed. The transfers of `bad` tokens fail. */
+  /** Tokens of rewards. Transfers of `good` tokens succeed, and transfers of `bad` tokens fail. */
   readonly good: readonly Address[]
   readonly bad: readonly Address[]
 }
@@ -66,10 +66,9 @@ const call = (
   functionName: 'updateTree' | 'endDisputePeriod' | 'setClaimRecipient' | 'claim',
   args: readonly unknown[],
 ) =>
-  // The cast is safe because the contract would refuse wrong arguments.
+  // The cast is safe, because the contract would refuse wrong arguments.
   encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<typeof encodeFunctionData>[0])
 
-/** Publishes a Merkle tree of rewards that takes effect immediately. */
 async function post({ chain }: World, root: Hex) {
   const from = ACCOUNTS.admin.address
   const send = (data: Hex) => ({ label: 'tree', from, to: DISTRIBUTOR, data })
@@ -91,7 +90,7 @@ async function balances({ chain, good, bad }: World, user: Address): Promise<Map
 }
 
 const amount = fc.bigInt({ min: 1n, max: MAX_AMOUNT })
-/** Rewards of a user by token index, some already paid. */
+/** Rewards of a user. `token` is an index in a list of tokens. Some rewards are already paid. */
 const EARNED = fc.uniqueArray(fc.record({ token: fc.nat(6), amount, isPaid: fc.boolean() }), {
   minLength: 1,
   maxLength: 7,

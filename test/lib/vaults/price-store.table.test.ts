@@ -35,7 +35,8 @@ test('An older price replaces neither a later one of its hour nor an earlier one
   const { prices, list } = openStore()
   const head = at(30.5, 9n)
   await prices.record([{ vault, prices: [head], known: [] }])
-  // The job records the price at the chain's head before it records older prices, whose blocks became final later.
+  // The job stores the price at the newest block first. It stores older prices later, after their blocks became
+  // final.
   await prices.record([{ vault, prices: [at(3, 1n), at(30.25, 8n)], known: [head] }])
   expect(await list('hour')).toEqual([1n, 9n])
   expect(await list('day')).toEqual([1n, 8n])

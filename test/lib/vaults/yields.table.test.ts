@@ -21,7 +21,6 @@ function openRecords() {
   const { tables, requests } = createCountedTables(clock, 0)
   const [records, prices] = [recordingStore(tables.deposits), priceStore(tables.deposits)]
   const getYield = yieldLookup({ records, prices, now: clock.now })
-  /** Records share prices, each with the number of days since it was read. */
   async function record(vault: VaultKey, past: readonly (readonly [daysAgo: number, price: bigint])[]) {
     const added = past
       .toSorted(([left], [right]) => right - left)
@@ -43,7 +42,7 @@ describe('The yield of recorded prices', () => {
     const { record, getYield } = openRecords()
     await record(
       vaultAt(0),
-      // The vault has a recorded price for each hour of 100 days.
+      // The vault has one price for each hour of 100 days.
       Array.from({ length: 100 * 24 }, (_, index) => [index / 24, 1_000_000n - BigInt(index)] as const),
     )
     const { annualYield, annualYields, growth } = await getYield(vaultAt(0), 1_000_000n)

@@ -20,7 +20,6 @@ const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
 const NOW = Date.parse('2026-11-02T00:00:00.000Z')
 const MONTH_MS = 30 * 86_400_000
 
-/** Builds what the job publishes with: a table and a queue, whose requests pass a gate. */
 function outbox({ dynamo }: Connection) {
   const tableAt = (gate: Gate) => createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)
   const log = appendingLogStore(tableAt(passing))
@@ -67,11 +66,11 @@ const keysOf = (count: number, prefix = 'key') =>
 const noticesOf = (keys: readonly string[]) => keys.map((key) => someNotice(key))
 const idsOf = (clientId: string, keys: readonly string[]) => keys.map((key) => buildEventId(clientId, key))
 
-/** Three events to publish, so large that two of them fill a page of the log. */
+/** Three webhook events, so large that two of them fill a page of the event log. */
 const LARGE = keysOf(3).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(90_000) } }))
 const LARGE_KEYS = LARGE.map(({ key }) => key)
 
-/** Number of clients that tests have used, so that each test case has its own event log in one table. */
+/** Each test case gets a client of its own, because all test cases share one table. */
 let tries = 0
 function someClientId(): string {
   tries += 1
@@ -164,8 +163,8 @@ describe('A log', () => {
         ...memory.dynamo,
         async query(input) {
           const page = await memory.dynamo.query(input)
-          // Two pages are written while the query runs. It passed the log's end before the first one, and finds only the second
-          // one.
+          // Two pages are written during the query. The query was already past the position of the first page, so it
+          // returns only the second page.
           await outbox.publish(noticesOf(['first']))
           await outbox.publish(noticesOf(['second']))
           const both = await memory.dynamo.query(input)
@@ -266,7 +265,7 @@ describe('An event', () => {
     }
     await expect(outbox.publishBy(dying, noticesOf(keysOf(2)))).rejects.toThrow('killed')
     let queries = 0
-    // A query may see only some items of a transaction, because DynamoDB does not isolate queries from transactions.
+    // The query misses the first item of a transaction, because DynamoDB does not isolate queries from transactions.
     const late = { ...memory.dynamo, query: memory.dynamo.query }
     late.query = async (input) => {
       const { items, ...page } = await memory.dynamo.query(input)

@@ -20,10 +20,9 @@ const test = base.extend('world', ({ memory }) => createDeliveries(memory))
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-/** Number of clients that tests have used, so that each test case has its own client in one table. */
+/** Each test case gets a client of its own, because all test cases share one table. */
 let clients = 0
 
-/** Returns the milliseconds between successive delivery attempts of the event with this sequence number. */
 function pausesOf(got: readonly ReceivedDelivery[], sequence: number): number[] {
   const attempts = got.filter((one) => one.sequence === sequence).map(({ at }) => at)
   return attempts.slice(1).map((at, index) => at - (attempts[index] ?? at))
@@ -41,7 +40,7 @@ describe('A webhook', () => {
     const secrets = listSecrets([KEY], 'clientAAAA', webhook, START)
     expect(secrets).toHaveLength(2)
     const { headers = {}, body = '' } = got ?? {}
-    // The system clock is set because the library compares the delivery's time with it.
+    // The verifying library compares the delivery's time with the system clock, so the test sets the system clock.
     vi.setSystemTime(START)
     for (const secret of secrets) expect(verifyDelivery({ headers, body }, secret)).toEqual(JSON.parse(body))
     vi.useRealTimers()
@@ -143,7 +142,7 @@ describe('A webhook whose server is down', () => {
     await world.publish(20)
     let other: Promise<void> | undefined
     world.respond = async ({ sequence }) => {
-      // Another function fails to deliver events 11 to 20 while this one sends the first ten.
+      // A parallel function fails to deliver events 11 to 20 while this function sends the first ten events.
       if (sequence <= 10) {
         other ??= world.take()
         await other

@@ -16,13 +16,16 @@ import { someNotice, someWebhook } from '../../support/webhooks.ts'
 const CLIENT = 'clientAAAA'
 const [WEBHOOKS, EVENTS, BATCH] = [10, 1_000, 10]
 const HOUR_MS = 3_600_000
-/** Duration of a delivery to a hanging server, and of any other, in milliseconds of the test's clock. */
+/** Duration of a delivery to a hanging server, and of every other delivery, in milliseconds. */
 const [HUNG_MS, USUAL_MS] = [5_000, 200]
 const VISIBILITY_MS = 180_000
 
 type Queued = { readonly message: DeliveryMessage; at: number; receives: number }
 
-/** Publishes events to webhooks at these URLs, and delivers them for an hour. As many functions run in parallel as Lambda allows. */
+/**
+ * Publishes webhook events to webhooks at these URLs. Delivers them for an hour with as many parallel functions as
+ * Lambda allows.
+ */
 async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
   const webhooks = webhooksStore(tables.webhooks)
   const eventLog = appendingLogStore(tables.webhooks)
@@ -100,7 +103,7 @@ test('Three failing webhooks of ten barely delay 1,000 events to the others, and
   const reallySend = createSender({ reach: 'loopback', now: () => START, timeoutMs: 50 })
   const send: Send = async (url, delivery) => (good.includes(url) ? OK : await reallySend(url, delivery))
   const { lastAt, sequences, requests, queue } = await deliverAll(tables, [...bad.urls, ...good], send)
-  // Time that the deliveries to good webhooks would take without the failing ones, with all functions in parallel.
+  // Time in milliseconds that deliveries to the good webhooks would take without the failing webhooks.
   const aloneMs = Math.ceil((EVENTS * good.length) / (BATCH * contract.maxConcurrency)) * USUAL_MS
   for (const url of good) {
     expect(sequences.get(url)?.size).toBe(EVENTS)
@@ -111,6 +114,6 @@ test('Three failing webhooks of ten barely delay 1,000 events to the others, and
     expect(requests.get(url)).toBeLessThanOrEqual(100)
   }
   expect(bad.reachedInside()).toBe(0)
-  // The queue holds only one message per failing webhook, which tests later whether it works again.
+  // The queue holds one message for each failing webhook. The message later tests whether the webhook works again.
   expect(queue()).toHaveLength(bad.urls.length)
 })

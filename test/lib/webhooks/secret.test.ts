@@ -32,7 +32,7 @@ test('After several rotations within a day the secret before the first one still
   const third = rotateSecret(second, { randomBytes, now: DAY - 1 })
   expect(secretsOf(third, DAY)).toContain(secretsOf(first, 0)[0])
   expect(secretsOf(third, DAY)).not.toContain(secretsOf(second, 0)[0])
-  // A day after the first rotation receivers know `second`, so it signs in place of `first`.
+  // One day after the first rotation, receivers know `second`. It then replaces `first` as the previous secret.
   const late = rotateSecret(second, { randomBytes, now: DAY })
   expect(secretsOf(late, DAY).slice(1)).toEqual([secretsOf(second, 0)[0]])
 })

@@ -19,7 +19,6 @@ function sender(options: Options = {}) {
   return (url: string) => send(url, DELIVERY)
 }
 
-/** Returns a list that collects the addresses to which sockets try to connect from now on. */
 function watchConnections(): string[] {
   const dialled: string[] = []
   const watch = ({ socket }: { socket: Socket }) => {
@@ -32,7 +31,7 @@ function watchConnections(): string[] {
   return dialled
 }
 
-/** Hosts that are not public, in standard and in obscure forms of IPv4 and IPv6. */
+/** Addresses that are not public, in standard and unusual notations of IPv4 and IPv6. */
 const HOSTILE = [
   ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '0.0.0.0', '0', '127.0.0.1.', '１２７.0.0.1'],
   ...['10.1.2.3', '172.16.0.1', '172.31.255.255', '192.168.0.1', '169.254.169.254', '100.64.0.1', '198.18.0.1'],
@@ -187,7 +186,7 @@ describe('A delivery', () => {
   })
 })
 
-/** Timeout of deliveries to servers that never finish. Other deliveries have five seconds. */
+/** Timeout for servers that never finish a response. Other deliveries have five seconds. */
 const SHORT_TIMEOUT = { timeoutMs: 150 }
 
 describe('A server', () => {
@@ -262,7 +261,6 @@ function drip(socket: Socket, first: string, then: string): void {
 }
 
 describe('Over TLS', () => {
-  /** Starts an HTTPS server with a certificate for this name. Returns a request function that trusts the certificate. */
   async function serveTls(name: string) {
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const cert = createServerCertificate(keys, name)
@@ -302,7 +300,6 @@ describe('Over TLS', () => {
 })
 
 describe('A response without a final status', () => {
-  /** Starts a server that sends this raw text, over and over if `isRepeated`. */
   const serveRaw = async (text: string, isRepeated: boolean) => {
     const server = createSocketServer((socket) => {
       socket.on('error', () => {})

@@ -89,7 +89,8 @@ test('An account’s requests are the sum of its pending, claimable and paid amo
           requested += each.assets
           return [withdrawLog({ index }, ALICE, silo, each.assets, each.assets * each.price)]
         }
-        // A third party's payment is larger than all pending requests, so it cannot be taken for one of them.
+        // The third party's payment is larger than all pending requests. The service can therefore not mistake it for
+        // one of them.
         if (each.do === 'stranger') return [transferLog({ index }, silo, ALICE, 10n ** 18n + each.assets)]
         const paid = waits
         waits = 0n

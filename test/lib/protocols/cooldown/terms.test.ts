@@ -13,7 +13,6 @@ const END = 1_800_000_000n
 const ENDS_AT = new Date(Number(END) * 1000)
 const DAY = 86_400
 
-/** Builds the vault's contracts. An account has these assets in the silo, where they wait for the cooldown, at time `now`. */
 const contracts = (assets: bigint, now: bigint, answers: Contracts['answers'] = {}) =>
   vaultContracts(
     { shares: HELD },

@@ -10,8 +10,8 @@ const END = 1_800_000_000n
 const PAYER = '0x0000000000000000000000000000000000000017'
 
 /**
- * Returns the name of the vault function that deposits for ALICE, or the error code. `until` is the latest time at which the
- * deposit may arrive.
+ * Returns the name of the vault function that deposits for ALICE, or the error code. The deposit may arrive at any
+ * time up to `until`.
  */
 function answerOf(facts: Partial<LagoonFacts>, { until = 0n, payer = ALICE, amount = AMOUNT } = {}): string {
   const terms = runReadPlan(lagoon.depositTerms(LAGOON_VAULT, ALICE, 1n, payer), lagoonContracts(facts))

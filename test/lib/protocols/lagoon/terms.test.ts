@@ -6,7 +6,7 @@ import { buildTerms, VaultTerms } from '../../../../lib/protocols/terms.ts'
 import { runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { LAGOON_VAULT, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
 
-/** Storage slot of the time of the last fee, the third word of the namespace `hopper.storage.FeeManager`. */
+/** Storage slot of the time of the last fee. It is the third word of the namespace `hopper.storage.FeeManager`. */
 const LAST_FEE_TIME = numberToHex(0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd02n, { size: 32 })
 const word = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const rate = fc.integer({ min: 0, max: 65_535 })

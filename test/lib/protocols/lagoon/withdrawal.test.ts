@@ -18,10 +18,14 @@ function answerOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promis
   return termsOf(facts, amount).catch(({ code }) => code)
 }
 
-/** Computes the payment of a withdrawal as Lagoon v0.6 does: fee and haircut are rounded up, and the haircut applies after the exit fee. */
+/**
+ * Computes the payment of a withdrawal like Lagoon v0.6. Fee and haircut are rounded up. The haircut applies after
+ * the exit fee.
+ */
 function computePayment({ totalAssets, totalSupply }: Price, shares: bigint, exit: number, haircut: number) {
   const feeOn = (of: bigint, rate: number) => (of * BigInt(rate) + 9_999n) / 10_000n
-  // The vault counts one virtual unit of the asset and 10^12 virtual shares, from the difference of decimals.
+  // The vault adds one virtual unit of the asset and 10^12 virtual shares (18 decimals of the share minus 6 of the
+  // asset).
   const worth = (of: bigint) => (of * (totalAssets + 1n)) / (totalSupply + 10n ** 12n)
   const net = shares - feeOn(shares, exit)
   const assets = worth(net - feeOn(net, haircut))
@@ -46,7 +50,7 @@ describe('An instant payment of Lagoon 0.6', () => {
         fc.pre(expected.assets > 0n)
         const terms = await termsOf({ ...ample, ...price, rates: { entry: 77, exit, haircut } }, { shares })
         expect(terms).toMatchObject({ ...expected, shares, claimedAssets: 0n })
-        // The call's minimum is at most half a percent below the reported amount.
+        // The minimum in the call is at most 0.5 % below the reported amount.
         const [{ name, amount, minimum = 0n }] = terms.steps
         expect({ name, amount }).toEqual({ name: 'syncRedeem', amount: shares })
         expect(minimum * 1000n).toBeGreaterThanOrEqual(expected.assets * 995n)
@@ -171,7 +175,7 @@ describe('A closed vault', () => {
 })
 
 describe('The claims of all settled requests', () => {
-  /** Settlement that gives the claimable amounts, because a paused or old vault does not report them. */
+  /** Settlement from which the service computes the claimable amounts, because a paused or old vault does not report them. */
   const settlement = {
     assets: 123_456_789n,
     supply: 987_654_321_000_000_000n,
