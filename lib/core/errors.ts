@@ -1,15 +1,15 @@
-/** Public definition of one kind of failure. */
+/** Public definition of an error that the API returns. */
 export type ErrorDefinition = {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 502 | 503 | 504
-  /** Stable text of the error, which callers may compare. */
+  /** Stable text of the error. Callers may compare it, so it must not change. */
   readonly error: string
-  /** Instruction for the caller. */
+  /** Instruction to the caller how to proceed. */
   readonly message: string
-  /** Seconds before the next try, sent as Retry-After. */
+  /** Seconds that the caller should wait before a retry, sent as the header Retry-After. */
   readonly retryAfterSeconds?: number
 }
 
-/** Every expected failure: its HTTP status, its stable text and an instruction for the caller. */
+/** Every error that the API returns, by its code. Each has an HTTP status, a stable text and an instruction for the caller. */
 export const ERRORS = {
   // Errors of malformed requests
   invalid_json: {
@@ -78,14 +78,15 @@ export const ERRORS = {
     status: 429,
     error: 'Rate limit exceeded',
     message: 'Wait for the seconds in Retry-After. Your API key has used all requests of this window.',
-    // Usual seconds of a key's rate-limit window. A reply has the seconds that are left of its window instead.
+    // Default length of an API key's rate-limit window in seconds. A reply contains the seconds until its own window
+    // ends instead.
     retryAfterSeconds: 60,
   },
   too_many_requests: {
     status: 429,
     error: 'Too many requests',
     message: 'Wait for the seconds in Retry-After.',
-    // Seconds of the window in which these requests are counted. A reply has the seconds that are left of it instead.
+    // Length of the window of most attempt limits in seconds. A reply contains the seconds until its own window ends instead.
     retryAfterSeconds: 600,
   },
 
@@ -573,7 +574,7 @@ export const ERRORS = {
     message: 'Send part of the name or symbol of a coin.',
   },
 
-  // Failures of other services
+  // Failures of chains and other external services
   upstream_bad_answer: {
     status: 502,
     error: 'Upstream unavailable',
@@ -603,7 +604,7 @@ export const ERRORS = {
     retryAfterSeconds: 5,
   },
 
-  // Failures of this service
+  // Failures of this service itself
   service_unavailable: {
     status: 503,
     error: 'Service unavailable',
@@ -618,12 +619,12 @@ export const ERRORS = {
   },
 } as const satisfies Record<string, ErrorDefinition>
 
-/** Stable code of a failure in snake_case. */
+/** Code of an error that the API returns, in snake_case. It never changes. */
 export type ErrorCode = keyof typeof ERRORS
 
 /**
- * A problem with one field of a request. `atLeast` and `atMost` are amounts that would be accepted, in the smallest
- * unit of the field's token. Their unit is that of the vault's asset if the field is no amount.
+ * Problem with one field of a request. `atLeast` and `atMost` are amounts that the service would accept, in the
+ * smallest unit of the field's token. For a field that is not an amount the unit is that of the vault's asset.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -632,7 +633,7 @@ export type ErrorDetail = {
   readonly atMost?: string
 }
 
-/** Returns the detail of a field whose amount is too large, with the maximum that works. */
+/** Builds the detail of a field whose amount is too large. `most` is the largest accepted amount. */
 export function mustBeAtMost(field: string, most: bigint): ErrorDetail {
   return { field, issue: `must be at most ${most}`, atMost: `${most}` }
 }
@@ -643,11 +644,11 @@ type AppErrorOptions = {
   readonly cause?: unknown
 }
 
-/** An expected failure, sent to the caller as its code's status and text. `cause` is only for the log. */
+/** Expected failure. The caller receives the status and texts of its code. `cause` is only logged. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
-  /** Additional headers of the reply, such as Allow. */
+  /** Additional headers of the HTTP reply, such as Allow. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, { details, headers = {}, cause }: AppErrorOptions = {}) {
@@ -659,21 +660,21 @@ export class AppError extends Error {
   }
 }
 
-/** Returns the error for an impossible response of an external service. `why` is only for the log. */
+/** Returns the error for an unusable response of an external service or chain. `why` is only logged. */
 export function badAnswer(why: string, cause?: unknown): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }
 
 /**
- * Returns the error code for anything that was thrown. A table or secret that cannot be reached is temporary; any other
- * unknown error is a bug of this service.
+ * Returns the error code for anything thrown. An AWS error means that a table or secret cannot be reached, which is
+ * temporary. Any other unknown error is a bug of this service.
  */
 export function codeOf(error: unknown): ErrorCode {
   if (error instanceof AppError) return error.code
   return error instanceof Error && '$metadata' in error ? 'service_unavailable' : 'internal'
 }
 
-/** Error codes of external services that fail. */
+/** Error codes for a failure of an external service or chain. */
 export const UPSTREAM_ERRORS = [
   'upstream_bad_answer',
   'upstream_unavailable',
@@ -681,8 +682,8 @@ export const UPSTREAM_ERRORS = [
 ] as const satisfies readonly ErrorCode[]
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]
 
-/** Error codes of reads that two RPC hosts do not confirm, although one of them may respond. */
+/** Error codes for a chain read that two independent RPC hosts did not confirm: they disagree, or one of them is silent. */
 export const NO_AGREEMENT = ['nodes_disagree', 'second_node_silent'] as const satisfies readonly ErrorCode[]
 
-/** Error codes of reads that two RPC hosts must confirm. */
+/** All error codes of a chain read that two independent RPC hosts must confirm. */
 export const AGREEMENT_ERRORS = [...NO_AGREEMENT, ...UPSTREAM_ERRORS] as const satisfies readonly ErrorCode[]
