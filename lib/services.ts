@@ -65,8 +65,8 @@ import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
-// Services that Lambda functions can use. Each is built once per container from the function's environment variables.
-// The bundle of a function contains only the services that its handler names.
+// This module builds the services that Lambda functions use, each once per container from environment variables. A
+// function's bundle contains only the services that its handler names.
 
 /** Services with these names, as the code of a Lambda function receives them. */
 export type Services<Name extends keyof typeof import('./services.ts')> = BuiltServices<
@@ -114,7 +114,7 @@ export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSO
 /** Store of users, their credentials, sessions and linked wallets. */
 export const users = (env: Env<'users'>) => usersStore(openTable(env.users))
 
-/** Limits the attempts of registrations, passwords and one-time codes. Counts each attempt, and throws `too_many_requests`. */
+/** Limits registrations, guesses of secrets and wallet signatures. Counts each attempt, and throws `too_many_requests`. */
 export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
   limiter({
     users: users(env),
@@ -146,7 +146,7 @@ const PROGRESS_MS = 30_000
 export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
   const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })
-  // Old progress is harmless, because readers add newer events from the chain.
+  // The last recorded block may be 30 seconds old. That is harmless, because readers add newer events from the chain.
   return { ...store, recallProgress: vaultMemory(read, PROGRESS_MS, Date.now).list }
 }
 

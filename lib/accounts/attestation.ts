@@ -27,7 +27,7 @@ const FACTORS = {
 /** New credentials, by the field of the request body that contains each. */
 export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
 
-/** Error code for each required field that a request lacks. If several fields are missing, the first in this order is reported. */
+/** Error code for each required field of a request. If several fields are missing, the first one in this order is reported. */
 const MISSING = {
   temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
   recovery: 'missing_or_invalid_recovery',

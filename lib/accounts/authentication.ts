@@ -22,8 +22,8 @@ export type Assertions = { readonly firstFactor: Assertion; readonly secondFacto
 const held = { factor: 'first', createdAt: new Date(0) } as const
 
 /**
- * Dummy credentials to verify if the user has no matching credential. The verification then takes the same time, so it
- * does not reveal the lack.
+ * Dummy credentials that are verified if the user has no matching credential. The verification then takes the same
+ * time, so the duration reveals nothing.
  */
 const DUMMY = {
   Fido2: {
@@ -162,7 +162,7 @@ function isTextOf(challenge: string, credentials: NewCredentials): boolean {
   return isDeepStrictEqual(parsed.data, credentials)
 }
 
-/** Returns the two texts that a received user handle can mean. Most clients send the stored base64url as bytes, others its text. */
+/** Returns a user handle in two forms: base64url of its bytes, and its bytes as text. Clients pass either form to the authenticator. */
 function textsOf(handle: Uint8Array): string[] {
   const bytes = Buffer.from(handle)
   return [bytes.toString('base64url'), bytes.toString()]

@@ -9,7 +9,6 @@ import type { UsersStore } from './store.ts'
 const TEN_MINUTES_MS = 10 * MINUTE_MS
 const THIRTY_DAYS_MS = 30 * DAY_MS
 
-/** Kind of an attempt that is limited: the start of a registration, a guess of a password or code, or a check of a wallet signature. */
 type AttemptKind = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
@@ -25,7 +24,7 @@ type AttemptSubjects = {
 
 /**
  * Returns a function that limits attempts in fixed time windows. The function counts an attempt before it runs, so
- * parallel attempts cannot exceed the limit. It returns a second function that uncounts the attempt after a success.
+ * parallel attempts cannot exceed the limit. It returns a second function, which cancels the count after a success.
  * Each client has its own counters. Throws `too_many_requests`.
  */
 export function limiter({
@@ -78,5 +77,5 @@ export function limiter({
   }
 }
 
-/** Counts an attempt, and returns a function that uncounts it. Built by `limiter`. */
+/** Function that counts an attempt, and returns a function that cancels this count. Built by `limiter`. */
 export type LimitTries = ReturnType<typeof limiter>

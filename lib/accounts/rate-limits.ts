@@ -3,7 +3,7 @@ import * as z from 'zod'
 const Count = z.number().int().positive()
 
 /**
- * Maximum number of failed attempts of one kind. Limits per network and per user count for ten minutes, per TOTP seed
+ * Maximum number of counted attempts of one kind. Limits per network and per user count for ten minutes, per TOTP seed
  * for thirty days. Three codes of six digits are valid at a time, so one guess in 333,333 is right. So 100 guesses
  * succeed once in 3,333.
  */

@@ -25,7 +25,6 @@ type UserKey = Pick<User, 'clientId' | 'email'>
  * throw if the table cannot be reached or an item does not match its schema.
  */
 export function usersStore(table: Table) {
-  /** Builds the store of one type of expiring items. Each item is stored by the hash of a secret. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
@@ -129,7 +128,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Uncounts an attempt. */
+    /** Cancels the count of an attempt, for example after a successful login. */
     async refundTry(key: string, tryId: string): Promise<void> {
       await table.update(limitKey(key), { changes: [take('tries', tryId)], when: exists('pk') })
     },

@@ -55,7 +55,7 @@ export type User = z.output<typeof User>
 /** Credentials and sessions of a user. */
 export type Access = Pick<User, 'credentials' | 'sessions'>
 
-/** Returns the user's recovery key if its id is this one; undefined otherwise. */
+/** Returns the user's recovery key with this id; undefined if the user has none. */
 export function findRecoveryKey(user: User | null, id: string): CredentialOf<'RecoveryKey'> | undefined {
   const keys = Object.values(user?.credentials ?? {}).filter((held) => held.kind === 'RecoveryKey')
   return keys.find((key) => key.id === id)

@@ -46,23 +46,23 @@ export type Change =
   | { readonly do: 'add'; readonly path: string; readonly value: number | ReadonlySet<string> }
   | { readonly do: 'take'; readonly path: string; readonly value: ReadonlySet<string> }
 
-/** Sets an attribute. */
+/** Change that sets an attribute. */
 export const set = (path: Path, value: unknown): Change => ({ do: 'set', path, value })
 
-/** Sets an attribute if it does not exist yet. Otherwise its value stays. */
+/** Change that sets an attribute only if it does not exist yet. */
 export const setOnce = (path: Path, value: unknown): Change => ({ do: 'setOnce', path, value })
 
-/** Removes an attribute. */
+/** Change that removes an attribute. */
 export const remove = (path: Path): Change => ({ do: 'remove', path })
 
-/** Adds elements to an attribute that is a set of texts. DynamoDB creates a missing set. */
+/** Change that adds elements to an attribute that is a set of texts. DynamoDB creates a missing set. */
 export const add = (path: string, ...elements: readonly string[]): Change => ({
   do: 'add',
   path,
   value: new Set(elements),
 })
 
-/** Removes elements from an attribute that is a set of texts. DynamoDB deletes a set that becomes empty. */
+/** Change that removes elements from an attribute that is a set of texts. DynamoDB deletes a set that becomes empty. */
 export const take = (path: string, ...elements: readonly string[]): Change => ({
   do: 'take',
   path,

@@ -148,7 +148,7 @@ export function toAttributes(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
-/** The cast in it is safe: every item of a table has the attributes `pk` and `sk`. */
+/** Converts DynamoDB attributes to an item. The cast is safe: every item of a table has the attributes `pk` and `sk`. */
 function toItem(attributes: Attributes | undefined): Item {
   return unmarshall(attributes ?? {}) as Item
 }

@@ -96,7 +96,7 @@ export function sharedCache({
   const memory = cacheMemory({ read, now })
 
   function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: Answers): Cached<Keys> {
-    // The cast is safe: each response has the name of its key.
+    // The cast is safe: each response has the name of its cache key.
     return Object.fromEntries(
       Object.entries(keys).map(([name, cacheKey]) => [name, aged(cacheKey, answers.get(nameOf(cacheKey)))]),
     ) as Cached<Keys>
@@ -150,10 +150,10 @@ export function sharedCache({
     },
 
     /**
-     * Returns the cached response if it is fresh. Otherwise it fetches a new response, or returns the stale one if the
-     * fetch fails. Only one of several concurrent callers fetches, and its client's request budget is charged. Without
-     * a cached response it throws the AppError of the fetch or of the exhausted budget. Other errors of `fetch` are
-     * always thrown.
+     * Returns the cached response if it is fresh. Otherwise it fetches a new response. It returns the stale response if
+     * the fetch fails, the request budget is exhausted, or another caller already fetches. Only the caller that fetches
+     * is charged. Without a cached response it throws the AppError of the fetch or of the exhausted budget. Other
+     * errors of `fetch` are always thrown.
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)

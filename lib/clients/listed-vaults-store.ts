@@ -43,7 +43,7 @@ export function listedVaultsStore(table: Table) {
 }
 export type ListedVaultsStore = ReturnType<typeof listedVaultsStore>
 
-/** Builds the repair of the chains' lists of vaults and the vaults' lists of clients. The repair scans the whole table. */
+/** Builds the tool that repairs the chains' lists of vaults and the vaults' lists of clients. It scans the whole table. */
 export function vaultLister(table: OperatorTable) {
   async function findUnlisted(): Promise<UnlistedVault[]> {
     const keys = new Set<string>()

@@ -78,15 +78,16 @@ export const ERRORS = {
     status: 429,
     error: 'Rate limit exceeded',
     message: 'Wait for the seconds in Retry-After. Your API key has used all requests of this window.',
-    // Default length of an API key's rate-limit window in seconds. A reply contains the seconds until its own window
-    // ends instead.
+    // Default length of an API key's rate-limit window in seconds. The actual reply contains the seconds until the
+    // current window ends.
     retryAfterSeconds: 60,
   },
   too_many_requests: {
     status: 429,
     error: 'Too many requests',
     message: 'Wait for the seconds in Retry-After.',
-    // Length of the window of most attempt limits in seconds. A reply contains the seconds until its own window ends instead.
+    // Length of the window of most attempt limits in seconds. The actual reply contains the seconds until the current
+    // window ends.
     retryAfterSeconds: 600,
   },
 

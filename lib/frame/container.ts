@@ -13,7 +13,7 @@ export type BuiltServices<P> = {
 
 /** Reads the environment variables of all resources that a contract uses, by resource name. Throws if a variable is missing. */
 export function readEnv<C extends Contract>(contract: C, variables: NodeJS.ProcessEnv): EnvOf<C> {
-  // The cast is safe: `listUses` returns only names of resources.
+  // The cast is safe: the keys of `listUses`'s result are names of resources.
   const names = Object.keys(listUses(contract)) as Resource[]
   const read = names.map((name) => {
     const value = variables[RESOURCES[name]]

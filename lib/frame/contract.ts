@@ -48,7 +48,7 @@ export type EndpointContract = {
    * in Authorization.
    */
   readonly caller: 'anyone' | 'client' | 'user'
-  /** Part of the rate limit that requests to this endpoint spend. By default they spend the part of all other requests. */
+  /** Separate budget within the rate limit that requests to this endpoint spend. Without it they spend the common budget. */
   readonly share?: Extract<Share, 'withdrawals'>
   /** Resources that the function uses. `listUses` adds the resources that identify the caller. */
   readonly uses: Uses

@@ -83,8 +83,6 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
-    // Compression needs the request's original headers. So `replyEncoding` comes before `requestValidation`, which
-    // replaces them with the contract's headers.
     .use(replyEncoding(contract, Date.now))
     .use(
       callerIdentification(
@@ -101,8 +99,8 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     })
 
   // Middlewares finish in reverse order. The logger comes first, so its keys remain until all other middlewares have
-  // logged. The time-out applies only to the innermost handler, so that handler includes identification, validation and
-  // work.
+  // logged. The time-out applies only to the innermost handler. So that handler includes the identification of the
+  // caller, the validation and the work of the endpoint.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {

@@ -24,7 +24,7 @@ type Window = {
   readonly end: number
   spent: number
   leased: number
-  /** Maximum units of the next lease. If the table has fewer units left than a lease needs, it becomes half of that lease. */
+  /** Maximum units of the next lease. If the table has fewer units left than a lease needs, this maximum becomes half of that lease. */
   most: number
   /** Maximum number of units that no container had leased at this container's last request to the table. */
   untaken: number
@@ -38,7 +38,7 @@ const nothing = () => {}
 /**
  * Creates the counter of the units that subjects spend. Its time windows begin at the same time in all containers. A
  * container leases units from the table and then spends them without further requests. A lease is as large as the units
- * spent so far, but between a thousandth and a hundredth of the limit. So counted units never exceed the limit. When a
+ * spent so far, but between a thousandth and a hundredth of the limit. Counted units never exceed the limit. When a
  * window ends, a container loses the unspent units of its lease. While the table cannot be reached, units are not
  * counted.
  */

@@ -19,7 +19,7 @@ export const UNITS = {
   quote: 30,
 } as const
 
-/** Purpose of units. Each purpose has its own budget, so spending one budget does not reduce the others. */
+/** Purpose for which a payer spends units. Each purpose has its own budget, so spending one budget does not reduce the others. */
 export type Share = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
 
 /**

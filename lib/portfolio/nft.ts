@@ -83,7 +83,7 @@ export const NftText = {
     .catch([]),
 }
 
-/** Maximum number of NFTs in one table item. Lambda returns at most 6 MB. */
+/** Maximum number of NFTs of one chain in a table item or a response. Lambda returns at most 6 MB. */
 const MAX_NFTS = 500
 const MAX_BYTES = 350_000
 

@@ -85,8 +85,8 @@ export function spamRule(
 export const isSpam = spamFilter([])
 
 /**
- * Returns a text reduced to lower-case letters and digits, with look-alike letters replaced by Latin ones. Two texts
- * that look the same have the same result.
+ * Returns a text reduced to lower-case letters and digits, with look-alike letters replaced by Latin ones. An imitation
+ * then has the same result as the original.
  */
 function skeleton(text: string): string {
   const letters = [...text.normalize('NFKD').toLowerCase()].map((letter) => LATIN.get(letter) ?? letter)

@@ -42,7 +42,6 @@ export type KnownOnChain = z.output<typeof KnownOnChain>
 export const WalletBalances = z.partialRecord(ChainKey, KnownOnChain, { mode: 'loose' })
 export type WalletBalances = z.output<typeof WalletBalances>
 
-/** Balance with the time of its read, if it comes from an older read than the rest. */
 type Dated = { readonly asOf?: Date | undefined }
 
 /** Programs on Solana that hold token accounts: Token and Token-2022. */
@@ -62,7 +61,10 @@ const KEPT_MS = 7 * DAY_MS
 const MAX_BYTES = 40_000
 const MAX_TOKENS = 500
 
-/** Returns true if the balances are too recent to be read from the chain again. That also holds for the balances of these share tokens. */
+/**
+ * Returns true if the balances are so recent that they need not be read from the chain again. The balances of these
+ * share tokens must be recent too.
+ */
 export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], now: number): boolean {
   if (!read) return false
   const isFresh = (asOf: Date) => now - asOf.getTime() < READ_FRESH_MS

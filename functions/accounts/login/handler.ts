@@ -87,7 +87,7 @@ function completeLogin({
       sessions: withSession(current.sessions, session, platform),
     })).catch(async (error: unknown) => {
       await users.sessions.delete(session.hash)
-      // The user was deleted during this login.
+      // This error means that the user was deleted during the login.
       const isGone = error instanceof AppError && error.code === 'invalid_session'
       throw isGone ? new AppError('login_failed', { cause: error }) : error
     })

@@ -11,7 +11,7 @@ import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 
 /** Maximum number of transfers per run. The run reads them as one page of the table and writes each of them once. */
 const MAX_DUE = 100
-/** Maximum number of RPC calls per run, on all chains together. */
+/** Maximum number of RPC calls per run, on all chains together. MAX_POOLS reserves enough of them to poll one transfer completely. */
 const MAX_CALLS_OF_RUN = 12
 const MAX_POOLS = MAX_CALLS_OF_RUN - MAX_CALLS
 /** Pause before the next poll of a transfer, as a fraction of the transfer's age. MAX_WAIT_MS limits the pause. */

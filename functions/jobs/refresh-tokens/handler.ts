@@ -70,7 +70,6 @@ export async function refreshTokens({
   }
 }
 
-/** Fetches and caches CoinGecko's list of all coins, and returns it. Throws `upstream_*`. */
 async function refreshIds({ cache, coinGecko }: Pick<TokensServices, 'cache' | 'coinGecko'>, before: number) {
   const ids = await coinGecko.fetchCoinIds()
   if (ids.all.length < before * MIN_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)

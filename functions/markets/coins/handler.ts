@@ -27,7 +27,8 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
     if (!isSame) lists = { from: parts, byCurrency: new Map() }
     const supported = lists.byCurrency.get(currency) ?? toEntries(cached, conversion)
     lists.byCurrency.set(currency, supported)
-    // The ages of token lists count for the response's age only if a token list is stale.
+    // Token lists are refreshed only hourly, so they would make every response look old. Only stale lists count for the
+    // response's age.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
     return combineAges(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())

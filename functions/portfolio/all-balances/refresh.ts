@@ -68,7 +68,6 @@ export function createBalancesRefresh({
     return { wallets: await readEvmBalances(getReader(chain.id), addresses, listed, vaults), rent: undefined }
   }
 
-  /** Reads the balances of a chain's wallets whose cached balances are too old. */
   async function readStale(input: ChainInput, wallets: Wallets) {
     const { chain, listed, vaults } = input
     const known = knownIn(wallets)

@@ -27,7 +27,7 @@ function getCrossChainStatus(
     const question = { sourceChainId, hash: path.txHash, account, index }
     const findVault = (vault: VaultKey | undefined) =>
       client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
-    // Transfers into a client's vault or with a quote of this service are followed by the job refresh-chain. Such a
+    // The job refresh-chain follows transfers that go into a client's vault or use a quote of this service. Such a
     // transfer is due at once.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
       if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt

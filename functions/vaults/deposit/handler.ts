@@ -25,10 +25,10 @@ function buildDeposit({
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     const paidOn = srcChainId ?? vault.chainId
-    // Key limits name only the wrapped token of a chain's native coin. So the native coin is replaced by it; other tokens stay.
+    // Key limits name only wrapped tokens, such as WETH. So a native coin is replaced by its wrapped token before the check.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
     refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
-    // The recorded progress only adds settlement times to the terms. If it cannot be read, the deposit is still prepared.
+    // Recorded settlement times are an addition to the vault's terms. If they cannot be read, the deposit is still prepared.
     const progress = records.recallProgress([vault]).catch(() => [])
     const completeTerms = async (read: ReadTerms) => termsOf(vault, read, (await progress)[0]?.waits)
     // The contract of this endpoint accepts `srcChainId` and `srcToken` only together.
