@@ -61,7 +61,7 @@ import { contract as webhooksRemove } from './webhooks/remove/contract.ts'
 import { contract as webhooksSecret } from './webhooks/secret/contract.ts'
 import { contract as webhookTest } from './webhooks/test/contract.ts'
 
-/** Every endpoint of the service, by its folder in `functions/`. */
+/** Contract of every HTTP endpoint, by its folder in `functions/`. */
 export const endpoints = {
   'accounts/register-init': registerInit,
   'accounts/register': register,
@@ -120,7 +120,7 @@ export const endpoints = {
   'system/unknown-route': unknownRoute,
 } as const satisfies Record<string, EndpointContract>
 
-/** Every scheduled job of the service, by its folder in `functions/`. */
+/** Contract of every scheduled job, by its folder in `functions/`. */
 export const jobs = {
   'jobs/refresh-chain': refreshChain,
   'jobs/refresh-tokens': refreshTokens,
@@ -128,7 +128,7 @@ export const jobs = {
   'jobs/refresh-rewards': refreshRewards,
 } as const satisfies Record<string, JobContract>
 
-/** Every queue consumer of the service, by its folder in `functions/`. */
+/** Contract of every queue consumer, by its folder in `functions/`. */
 export const consumers = {
   'queues/deliver-events': deliverEvents,
   'queues/refresh-shard': refreshShard,

@@ -5,7 +5,7 @@ import { CoinGeckoApi, DefiLlamaApi, LiFiApi } from './markets/apis.ts'
 import { AlchemyApi, GoldRushApi, SolanaNftsApi, TokenIndexApis } from './portfolio/apis.ts'
 import { MerklApi } from './rewards/merkl.ts'
 
-/** Confidential configuration of a deployment, stored as a secret. */
+/** Confidential configuration of a stage: endpoints and API keys of external services. AWS Secrets Manager stores it as JSON. */
 export const Config = z.object({
   rpcUrls: RpcUrls.default({}),
   bridge: BridgeApi.prefault({}),

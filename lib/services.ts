@@ -65,10 +65,10 @@ import { readLatestWebhookKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
-// Services that functions can use, each built once in a container from the function's environment. A bundle contains only the services that
-// its handler names.
+// This module builds the services that Lambda functions use, each once per container from environment variables. A
+// function's bundle contains only the services that its handler names.
 
-/** Built services by name, as a Lambda function's code receives them. */
+/** Services with these names, as the code of a Lambda function receives them. */
 export type Services<Name extends keyof typeof import('./services.ts')> = BuiltServices<
   Pick<typeof import('./services.ts'), Name>
 >
@@ -78,42 +78,43 @@ const OUTSIDE = { fetch: fetchDirectly, random: Math.random, now: () => performa
 const upstream = (env: Env<'cache'>, options: UpstreamOptions) =>
   createUpstream({ ...options, pause: sharedPause({ cache: cache(env), now: Date.now }, options.name) }, OUTSIDE)
 
-/** Returns the current time in epoch milliseconds. */
+/** Function that returns the current time in epoch milliseconds. */
 export const now = () => Date.now
 
-/** Resolves after this many milliseconds. */
+/** Function that resolves after this many milliseconds. */
 export const sleep = () => (milliseconds: number) => setTimeout(milliseconds)
 
-/** Returns unpredictable bytes. */
+/** Function that returns cryptographically random bytes. */
 export const randomBytes = () => crypto.randomBytes
 
-/** Version of this service that is running. */
+/** Version of this service that is deployed. */
 export const version = (env: Env<'version'>) => env.version
 
 /**
- * Configuration of the deployment, read once for these services. `container` (lib/frame/container.ts) builds them again
- * after a change. Throws if the secret cannot be read or has another form.
+ * Confidential configuration of the stage, read once per build of the services. `container` (lib/frame/container.ts)
+ * builds them again when the secret changes. Throws if the secret cannot be read or does not match the schema.
  */
 export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readLatestSecretJson(env.config, Config))
 
-/** The service's own keys, newest first. The secrets of one-time codes and the ids of dummy keys are derived from them. */
+/** Keys of user accounts, newest first. The secrets of one-time codes and the dummy key ids at a login are derived from them. */
 export const identityKeys = (env: Env<'identity'>) => readLatestSecretJson(env.identity, KeysByAge)
 
-/** Reads the keys for signing responses, the one that signs first. */
+/** Reads the keys that sign responses. The first key signs; the second one is only published. */
 export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
 
 /** Keys from which webhook secrets are derived, newest first. */
 export const webhookKeys = (env: Env<'webhookKey'>) => readLatestWebhookKeys(env.webhookKey)
 
-/** Kind of addresses that webhooks may have. */
+/** Network in which webhooks may be: `public`, or `loopback` for local tests. */
 export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env.webhookReach)
 
-/** WebAuthn's relying party of this deployment. */
+/** WebAuthn's relying party of this stage. */
 export const relyingParty = (env: Env<'relyingParty'>) => RelyingParty.parse(JSON.parse(env.relyingParty))
 
+/** Store of users, their credentials, sessions and linked wallets. */
 export const users = (env: Env<'users'>) => usersStore(openTable(env.users))
 
-/** Limits registrations and guesses at logins. Counts each attempt, and throws `too_many_requests`. */
+/** Limits registrations, guesses of secrets and wallet signatures. Counts each attempt, and throws `too_many_requests`. */
 export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
   limiter({
     users: users(env),
@@ -122,10 +123,13 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
     now: Date.now,
   })
 
-/** Vaults of all clients, with the clients of each. */
+/** Store of all clients' vaults, and of the clients of each vault. */
 export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
 
-/** Adds clients' vaults that the lists of vaults lack. Runs at most once an hour in each container, so also after each deployment. */
+/**
+ * Adds vaults that are missing from the chains' lists of vaults. It runs at most once an hour per container, so also
+ * after each deployment.
+ */
 export const relistVaults = (env: Env<'clients'>) =>
   cacheForLifetime(
     async () => {
@@ -138,55 +142,55 @@ export const relistVaults = (env: Env<'clients'>) =>
 
 const PROGRESS_MS = 30_000
 
-/** Recorded deposits, withdrawals and other events of vaults, with the block up to which each vault is recorded. */
+/** Store of recorded vault events, such as deposits and withdrawals, and of the last recorded block of each vault. */
 export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
   const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })
-  // Old progress does no harm, because readers add newer events from the chain.
+  // The last recorded block may be 30 seconds old. That is harmless, because readers add newer events from the chain.
   return { ...store, recallProgress: vaultMemory(read, PROGRESS_MS, Date.now).list }
 }
 
-/** Recorded events of vaults, for the scheduled jobs that record them. */
+/** Store of recorded vault events that can also record new events, for scheduled jobs. */
 export const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
 
-/** Requests to asynchronous vaults that are not settled yet. */
+/** Store of requests to asynchronous vaults that are not settled yet. */
 export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
 
-/** Last recorded state of each vault, for times when its chain cannot be read. */
+/** Store of the last recorded state of each vault. It is used while a vault's chain cannot be read. */
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
-/** Pinned code and price of each vault, cached in the container. */
+/** Code and price of each vault as an operator confirmed them, cached in the container. */
 export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
 
-/** Pinned code and price of each vault, read from the table. */
+/** Code and price of each vault as an operator confirmed them, read from the table. */
 export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
-/** Source-chain transactions of deposits that came over the bridge. */
+/** Store of the source-chain transactions of deposits that came over the bridge. */
 export const sources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
 
-/** Quotes that users have received. */
+/** Store of the bridge quotes that users have received. */
 export const quotes = (env: Env<'deposits'>) => quotesStore(openTable(env.deposits))
 
-/** Transfers over the bridge from other chains. */
+/** Store of the transfers over the bridge, which the job refresh-chain follows. */
 export const transfers = (env: Env<'deposits'>) => transfersStore(openTable(env.deposits))
 
-/** Recorded share prices of vaults. */
+/** Store of the recorded share prices of vaults. */
 export const prices = (env: Env<'deposits'>) => priceStore(openTable(env.deposits))
 
-/** Finds the yields of a vault from recorded share prices. */
+/** Computes the yield of a vault from its recorded share prices. */
 export const getYield = (env: Env<'deposits'>) =>
   yieldLookup({ records: records(env), prices: prices(env), now: Date.now })
 
-/** Returns the reader of a chain. */
+/** Returns a chain's reader, which calls one of the chain's RPC nodes. */
 export const getReader = async (env: Env<'config'>) => createChainReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Returns a chain's reader whose results two hosts must confirm, for data that is recorded as final. */
+/** Returns a chain's reader whose results two RPC hosts must confirm. It is for data that are recorded as final. */
 export const getAgreedReader = async (env: Env<'config'>) => createAgreedReaders((await config(env)).rpcUrls, OUTSIDE)
 
-/** Runs work on two hosts of a chain and returns the value that both agree on, for data that users sign. */
+/** Runs a function on two RPC hosts of a chain and returns the value on which both agree. It is for data that users sign. */
 export const agree = async (env: Env<'config'>) => createAgreement((await config(env)).rpcUrls, OUTSIDE)
 
-/** The bridge Across, with our integrator id. Requests pay for its quotes from their rate-limit budget. */
+/** Client of the bridge Across, with the service's integrator id. Quotes are charged to the request budget of the client. */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { integratorId, ...api } = (await config(env)).bridge
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
@@ -197,71 +201,77 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
   })
 }
 
-/** Deadline in milliseconds for a hint where a transfer ended. Without a hint the chain is searched. */
+/**
+ * Maximum milliseconds for a request to Across's indexer, which reports where a transfer ended. Without its response,
+ * the chain is searched.
+ */
 const HINT_DEADLINE_MS = 1_000
 
-/** Fetches, from Across's indexer, the transaction that filled or refunded a transfer. */
+/** Fetches from Across's indexer the transaction that filled or refunded a transfer. */
 export const fetchHint = async (env: Env<'config' | 'cache'>) => {
   const { url, headers } = (await config(env)).bridge
   return createAcross(upstream(env, { url, headers, name: 'Across status', deadlineMs: HINT_DEADLINE_MS })).fetchHint
 }
 
-/** Webhooks of clients. */
+/** Store of the clients' webhooks. */
 export const webhooks = (env: Env<'webhooks'>) => webhooksStore(openTable(env.webhooks))
 
-/** Logs of webhook events, one for each client. */
+/** Store of webhook events, with one log per client. */
 export const eventLog = (env: Env<'webhooks'>) => eventLogStore(openTable(env.webhooks))
 
-/** Logs of webhook events that can also append, for scheduled jobs. */
+/** Store of webhook events that can also append events, for scheduled jobs. */
 export const appendingLog = (env: Env<'webhooks'>) => appendingLogStore(openTransactingTable(env.webhooks))
 
-/** Queues groups of a chain's vaults, each to be recorded by a function run of its own. */
+/** Queues groups of a chain's vaults. A separate function run records each group. */
 export const enqueueShards =
   (env: Env<'shardQueue'>): EnqueueShards =>
   (messages) =>
     sendMessages(env.shardQueue, messages)
 
-/** Queues webhook deliveries and probes. A busy webhook does not delay others. */
+/** Queues webhook deliveries, and tests of failing webhooks. The queue is fair: a busy webhook does not delay the others. */
 export const enqueueDeliveries =
   (env: Env<'deliveryQueue'>): Enqueue =>
   (messages, options) =>
     sendMessages(env.deliveryQueue, messages, { ...options, groupOf: parseMessageGroup })
 
-/** Postpones a received message of the webhook delivery queue. */
+/** Postpones a message that was received from the webhook delivery queue. */
 export const postponeDelivery =
   (env: Env<'deliveryQueue'>): Postpone =>
   (receipt, seconds) =>
     hideMessage(env.deliveryQueue, receipt, seconds)
 
-/** State of the deliveries to webhooks. */
+/** Store of the delivery state of each failing webhook. */
 export const attempts = (env: Env<'webhooks'>) => attemptsStore(openTable(env.webhooks))
 
-/** Sends deliveries to webhooks. */
+/** Sends a webhook event to its endpoint. */
 export const sendDelivery = (env: Env<'webhookReach'>) => createSender({ reach: webhookReach(env), now: Date.now })
 
-/** Returns a random number in [0, 1). */
+/** Function that returns a random number in [0, 1). */
 export const random = () => Math.random
 
-/** Returns a new unique id. */
+/** Function that returns a new random UUID. */
 export const randomUUID = () => crypto.randomUUID
 
-/** Cached responses of external services, shared by all functions. */
+/** Cache of the responses of external services, shared by all functions. */
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(openTable(env.cache)), now: Date.now })
 
-/** Reads the values of tokens in US dollars from the cache. */
+/** Reads the values of tokens in US dollars from cached prices. */
 export const getTokenValues = (env: Env<'cache'>) => tokenValues({ cache: cache(env) })
 
-/** Reads the reward campaigns of vaults from the cache. */
+/** Reads the cached reward campaigns of vaults. */
 export const getCampaigns = (env: Env<'cache'>) => campaignsReader({ cache: cache(env), now: Date.now })
 
-/** Client of CoinGecko. A request takes at most 3 s by default. */
+/** Client of CoinGecko. A request takes at most 3 s unless `limits` sets another deadline. */
 export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createCoinGecko(upstream(env, { ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
 
-/** Returns whether CoinGecko lists a coin. */
+/** Looks up if CoinGecko lists a coin. */
 export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env) })
 
-/** External sources of token prices, the preferred one first. A request takes at most 3 s by default. */
+/**
+ * External sources of token prices, in the order in which they are tried. A request takes at most 3 s unless `limits`
+ * sets another deadline.
+ */
 export const priceSources = async (
   env: Env<'config' | 'cache'>,
   limits: Pick<UpstreamOptions, 'deadlineMs'> = {},
@@ -270,15 +280,18 @@ export const priceSources = async (
   createDefiLlama(upstream(env, { ...(await config(env)).defiLlama, name: 'DefiLlama', ...limits })),
 ]
 
-/** Client of LI.FI. A request takes at most 3 s by default. */
+/** Client of LI.FI, which supplies the list of tokens. A request takes at most 3 s unless `limits` sets another deadline. */
 export const liFi = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createLiFi(upstream(env, { ...(await config(env)).liFi, name: 'LI.FI', ...limits }))
 
-/** RPC client of Solana, over the configured nodes or else the registry's public ones. */
+/** RPC client of Solana. It uses the configured nodes, or else the public nodes of the chain registry. */
 export const solana = async (env: Env<'config'>) =>
   createRpc((await config(env)).rpcUrls[SOLANA.id] ?? SOLANA.rpcUrls, OUTSIDE)
 
-/** Services that list the tokens of a wallet, combined into one; undefined if the configuration has no key for any. */
+/**
+ * Token index: the services that list a wallet's tokens, combined into one. It is undefined if no service has an API
+ * key in the configuration.
+ */
 export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
   const { alchemy, goldRush, tokenIndexes } = await config(env)
   const created: Readonly<Record<(typeof tokenIndexes)[number], TokenIndex | undefined>> = {
@@ -306,10 +319,10 @@ export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
 export const merkl = async (env: Env<'config' | 'cache'>) =>
   createMerkl(upstream(env, { ...(await config(env)).merkl, name: 'Merkl', isLimitedBySecond: true }))
 
-/** Accounts whose rewards clients want events about. */
+/** Store of the accounts whose rewards are published to clients. */
 export const watchedAccounts = (env: Env<'deposits'>) => watchedStore(openTable(env.deposits))
 
-/** Source of NFTs on Solana; undefined unless one is configured. */
+/** Client of the Solana node that lists NFTs; undefined if none is configured. */
 export const solanaNfts = async (env: Env<'config' | 'cache'>) => {
   const api = (await config(env)).solanaNfts
   return api && createSolanaNftClient(upstream(env, { name: 'DAS', url: api.url }))

@@ -5,15 +5,15 @@ import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'
 import type { Access, User } from './user.ts'
 
-/** Maximum attempts at a change while other requests change the same user. */
+/** Maximum number of times that a change of a user is tried while other requests change the same user. */
 const MAX_TRIES = 5
 
 /**
  * Changes a user's credentials and sessions. Calls `change` again if another request changed the user meanwhile, so no
- * change is lost. An unchanged result is not written, so repeated requests cannot block other changes. Removed sessions
- * end before the write; the ids of removed credentials become free after it. Returns the changed user. Throws the
- * errors of `change`, and `invalid_session` if the user or the calling session no longer exists. Throws
- * `too_many_requests` if other requests keep changing the user.
+ * change is lost. A result without changes is not written, so repeated requests cannot block other changes. Removed
+ * sessions are deleted before the write. The ids of removed credentials are released after the write. Returns the
+ * changed user. Throws the errors of `change`, and `invalid_session` if the user or the calling session no longer
+ * exists. Throws `too_many_requests` if other requests keep changing the user.
  */
 export async function changeAccess(
   users: UsersStore,
@@ -41,13 +41,12 @@ function listGone<T>(before: Readonly<Record<string, T>>, after: Readonly<Record
   return Object.entries(before).flatMap(([id, one]) => (Object.hasOwn(after, id) ? [] : [one]))
 }
 
-/** Returns the user of a session. Throws `invalid_session` if either no longer exists. */
+/** Returns the user of a session. Throws `invalid_session` if the user or the session no longer exists. */
 export async function getUser(users: UsersStore, session: Session): Promise<User> {
   const { clientId, user } = session
   return requireSame(await users.get({ clientId, email: user.email }), user.id, session)
 }
 
-/** Returns the user if it has this id and, if given, this session. Otherwise throws `invalid_session`. */
 function requireSame(user: User | null, userId: string, session: Session | undefined): User {
   const isOpen = session === undefined || Object.hasOwn(user?.sessions ?? {}, session.id)
   if (user?.userId !== userId || !isOpen) throw new AppError('invalid_session')
@@ -55,8 +54,8 @@ function requireSame(user: User | null, userId: string, session: Session | undef
 }
 
 /**
- * Ends the sessions for which `isKept` returns false. `session` is the calling one, if any. Throws what `changeAccess`
- * and `isKept` throw.
+ * Ends the sessions for which `isKept` returns false. `session` is the session that makes the request, if there is one.
+ * Throws the errors of `changeAccess` and `isKept`.
  */
 export function endSessions(
   users: UsersStore,
@@ -72,9 +71,9 @@ export function endSessions(
 }
 
 /**
- * Deletes a user with all sessions and credentials, even if they change meanwhile. Returns normally if there is no such
- * user. Throws `invalid_session` if the calling session has ended, and `too_many_requests` if other requests keep
- * changing the user.
+ * Deletes a user with all sessions and credentials, even if another request changes the user meanwhile. Returns
+ * normally if the user no longer exists. Throws `invalid_session` if the session that makes the request has ended.
+ * Throws `too_many_requests` if other requests keep changing the user.
  */
 export async function deleteUser(users: UsersStore, user: User, session?: Session): Promise<void> {
   let current = user

@@ -13,8 +13,8 @@ import { randomId } from './token.ts'
 import { findTotpStep } from './totp.ts'
 
 /**
- * Values issued to a user who makes new credentials: the challenge, from which the secret of one-time codes also
- * derives, and WebAuthn's user handle.
+ * Values that the service issued to a user who creates new credentials: the challenge, and WebAuthn's user handle. The
+ * secret of one-time codes is derived from the challenge.
  */
 export type Enrolment = Expected & { readonly userHandle: string }
 
@@ -24,10 +24,10 @@ const FACTORS = {
   recoveryCredential: 'recovery',
 } as const
 
-/** New credentials by the names of the request's fields. */
+/** New credentials, by the field of the request body that contains each. */
 export type Attestations = { readonly [Field in keyof typeof FACTORS]?: Attestation | undefined }
 
-/** Errors for missing fields of requests with new credentials, in the order in which they are reported. */
+/** Error code for each required field of a request. If several fields are missing, the first one in this order is reported. */
 const MISSING = {
   temporaryAuthenticationToken: 'missing_or_invalid_temporary_authentication_token',
   recovery: 'missing_or_invalid_recovery',
@@ -37,21 +37,24 @@ const MISSING = {
   'newCredentials.secondFactorCredential': 'missing_or_invalid_second_factor_credential',
 } as const satisfies Record<string, ErrorCode>
 
-/** Returns the fields, none of which is undefined. Throws the error of the first missing one; its details name all missing ones. */
+/**
+ * Returns these fields if all of them are defined. Otherwise throws the error of the first missing field; the details
+ * name every missing field.
+ */
 export function requireFields<Parts extends { readonly [Name in keyof typeof MISSING]?: unknown }>(
   parts: Parts,
 ): { readonly [Name in keyof Parts]: NonNullable<Parts[Name]> } {
-  // The cast is safe: these parts have no other names.
+  // The cast is safe: MISSING has only these keys.
   const missing = (Object.keys(MISSING) as (keyof typeof MISSING)[]).filter(
     (field) => field in parts && parts[field] === undefined,
   )
   const [first] = missing
-  // The cast is safe: none is missing.
+  // The cast is safe: no field is undefined.
   if (!first) return parts as { [Name in keyof Parts]: NonNullable<Parts[Name]> }
   throw new AppError(MISSING[first], { details: missing.map((field) => ({ field, issue: 'is required' })) })
 }
 
-/** Returns the temporary authentication token of the body or the header; undefined if there is none. */
+/** Returns the temporary authentication token from the request's body, or else from its Authorization header; undefined if both lack it. */
 export function findTemporaryToken({ headers, body }: TokenRequest): string | undefined {
   return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
 }
@@ -64,14 +67,14 @@ type TokenRequest = {
   }
 }
 
-/** True for a new password without a new second factor, which every password needs. */
+/** Returns true if the new credentials contain a password as first factor but no second factor. Such a password is refused. */
 export function isPasswordOnly({ firstFactorCredential, secondFactorCredential }: Attestations): boolean {
   return firstFactorCredential?.credentialKind === 'Password' && !secondFactorCredential
 }
 
 /**
- * Returns a function that verifies a client's new credentials and returns them in the form to be stored. It throws
- * `invalid_credential`, with each problem in the details.
+ * Returns a function that verifies a client's new credentials and returns them in their stored form. The function
+ * throws `invalid_credential`; its details name every failed credential.
  */
 export function createAttestor({
   identityKeys,
@@ -117,7 +120,7 @@ export function createAttestor({
   }
 
   return async (attestations: Attestations, enrolment: Enrolment): Promise<Credential[]> => {
-    // The cast is safe: the attestations have no other fields.
+    // The cast is safe: FACTORS has only these keys.
     const fields = (Object.keys(FACTORS) as (keyof typeof FACTORS)[]).flatMap((field) => {
       const attestation = attestations[field]
       return attestation ? [{ field, attesting: toResult(attest(attestation, FACTORS[field], enrolment)) }] : []
@@ -132,7 +135,7 @@ export function createAttestor({
   }
 }
 
-/** Gives each credential a new random id, and returns the credentials by these ids. */
+/** Creates a random id for each credential. Returns the credentials by these ids. */
 export function assignIds(credentials: readonly Credential[], randomBytes: RandomBytes): Record<string, Credential> {
   return Object.fromEntries(credentials.map((credential) => [randomId(randomBytes), credential]))
 }

@@ -13,15 +13,18 @@ import { isPassword } from './password.ts'
 import { findTotpStep } from './totp.ts'
 import { findRecoveryKey, type User } from './user.ts'
 
-/** Unverified identity of a caller who logs in: an IP address, and an e-mail address if given. */
+/** Unverified identity of a caller who logs in: the client, the e-mail address if given, and the IP address. */
 export type Claimant = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
 
-/** Proofs with which a user's credentials confirm a challenge: signatures, a password or a one-time code. */
+/** Proofs that a user's credentials confirm a challenge: signatures, a password or a one-time code. */
 export type Assertions = { readonly firstFactor: Assertion; readonly secondFactor?: Assertion | undefined }
 
 const held = { factor: 'first', createdAt: new Date(0) } as const
 
-/** Dummy credentials, verified if the user has no matching one, so that the response time does not reveal it. */
+/**
+ * Dummy credentials that are verified if the user has no matching credential. The verification then takes the same
+ * time, so the duration reveals nothing.
+ */
 const DUMMY = {
   Fido2: {
     ...held,
@@ -53,11 +56,12 @@ const DUMMY = {
 type Own = Credential & { readonly key: string }
 
 /**
- * Returns a function that verifies a user's proofs of a challenge. It returns all credentials with new counters and
- * used codes, so that no code works twice. A second factor is required if the user has one. It throws
- * `invalid_credential`, or `too_many_requests` after too many guesses. Only passwords, and codes after a password or a
- * valid signature, are guesses. So an attacker cannot lock out a user who signs. Its work is the same if there is no
- * such user.
+ * Returns a function that verifies a user's proofs of a challenge. The function returns all the user's credentials with
+ * updated counters and code steps. The caller must store these, so that no one-time code works twice. A user with a
+ * second factor must prove it too. The function throws `invalid_credential`, or `too_many_requests` after too many
+ * guesses. Guesses are passwords, and one-time codes after a password or a valid signature. Wrong signatures are no
+ * guesses, so an attacker cannot lock out a user who signs. An unknown user causes the same work, so the duration
+ * reveals nothing.
  */
 export function createAuthenticator({
   identityKeys,
@@ -116,8 +120,8 @@ export function createAuthenticator({
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]
     const isRight = results.every((result) => 'value' in result)
-    // A code after a password always counts as a guess, so the work does not depend on the password. A code after a wrong signature does
-    // not count, because the caller never learns its result.
+    // A code after a password always counts as a guess. So the work does not depend on the password. A code after a
+    // wrong signature does not count, because the caller never learns if the code was right.
     const isCodeGuess = secondFactor?.kind === 'Totp' && (isGuess || (user && isRight))
     const seed = (isRight && second?.find((one) => one.kind === 'Totp')?.seed) || null
     const ofUser = isGuess ? {} : { user: user?.email }
@@ -133,8 +137,8 @@ export function createAuthenticator({
 }
 
 /**
- * Returns the user if its recovery key signed these new credentials, or else the challenge. Throws
- * `invalid_credential`. The work is the same if there is no user.
+ * Returns the user if the user's recovery key signed the new credentials or the challenge. Otherwise throws
+ * `invalid_credential`. A missing user causes the same work, so the duration does not reveal it.
  */
 export async function authenticateRecovery(
   user: User | null,
@@ -150,7 +154,7 @@ export async function authenticateRecovery(
   return user
 }
 
-/** True if this challenge is base64url of these credentials' JSON, with fields in any order. */
+/** Returns true if the challenge is these credentials as JSON in base64url, with fields in any order. */
 function isTextOf(challenge: string, credentials: NewCredentials): boolean {
   const value = parseJson(Buffer.from(challenge, 'base64url'))
   if (typeof value !== 'object' || value === null) return false
@@ -158,7 +162,7 @@ function isTextOf(challenge: string, credentials: NewCredentials): boolean {
   return isDeepStrictEqual(parsed.data, credentials)
 }
 
-/** Returns the forms in which clients send a user handle: base64url, or its bytes as plain text. */
+/** Returns a user handle in two forms: base64url of its bytes, and its bytes as text. Clients pass either form to the authenticator. */
 function textsOf(handle: Uint8Array): string[] {
   const bytes = Buffer.from(handle)
   return [bytes.toString('base64url'), bytes.toString()]

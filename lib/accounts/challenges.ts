@@ -5,7 +5,7 @@ import { WalletChain } from './wallet.ts'
 
 const LIFETIME_SECONDS = 10 * 60
 
-/** A registration in progress, found by the token that the client received. */
+/** A registration in progress, stored by the hash of the temporary token that the client received. */
 export const Registration = z.object({
   email: z.string(),
   platform: Platform,
@@ -15,20 +15,20 @@ export const Registration = z.object({
 })
 
 /**
- * A recovery in progress, found by the token that the client received. It also exists for unknown e-mail addresses, so
- * as not to reveal them.
+ * An account recovery in progress, stored by the hash of the temporary token that the client received. It is also
+ * stored for an unknown e-mail address, so that the API does not reveal which addresses are known.
  */
 export const Recovery = z.object({
   clientId: z.string(),
   email: z.string(),
   platform: Platform,
-  /** WebAuthn's user handle of the new passkeys. */
+  /** WebAuthn's user handle for the passkeys that replace the user's credentials. */
   userHandle: z.string(),
   challenge: z.string(),
   expiresAt: EpochSeconds,
 })
 
-/** A login in progress. Without an e-mail address the passkey identifies the user. */
+/** A login in progress. A login without an e-mail address identifies the user by the passkey's id. */
 export const LoginChallenge = z.object({
   clientId: z.string(),
   email: z.string().optional(),
@@ -36,7 +36,7 @@ export const LoginChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** The addition of a credential in progress, with the challenge that an existing credential signs to confirm it. */
+/** The addition of a credential in progress. An existing credential of the user signs its challenge to confirm the addition. */
 export const CredentialChallenge = z.object({
   userId: z.string(),
   platform: Platform,
@@ -44,7 +44,7 @@ export const CredentialChallenge = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** The linking of a wallet in progress, with the values of the message that the wallet signs. */
+/** The linking of a wallet in progress, with values from the message that the wallet must sign. */
 export const WalletChallenge = z.object({
   userId: z.string(),
   address: z.string(),
@@ -54,12 +54,12 @@ export const WalletChallenge = z.object({
 })
 export type WalletChallenge = z.output<typeof WalletChallenge>
 
-/** Returns the end of a challenge issued at `now` (epoch milliseconds): ten minutes later. */
+/** Returns the time at which a challenge issued at `now` (epoch milliseconds) expires: ten minutes later. */
 export function challengeEnd(now: number): Date {
   return secondsFrom(now, LIFETIME_SECONDS)
 }
 
-/** Returns the whole second this many seconds after `now` (epoch milliseconds). */
+/** Returns the time `seconds` after `now` (epoch milliseconds), rounded down to a whole second. */
 export function secondsFrom(now: number, seconds: number): Date {
   return new Date((Math.floor(now / 1000) + seconds) * 1000)
 }

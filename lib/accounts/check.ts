@@ -16,12 +16,12 @@ type Check =
   | 'code'
   | 'second factor'
 
-/** Builds the error `invalid_credential`. Its cause names the failed check for the log, and quotes nothing that was received. */
+/** Builds the error `invalid_credential`. Its cause names the failed check for the log, and contains no data of the request. */
 export function failedCheck(check: Check): AppError {
   return new AppError('invalid_credential', { cause: new Error(`The ${check} is wrong.`) })
 }
 
-/** Throws `invalid_credential` unless the condition holds; the log names the check. */
+/** Throws `invalid_credential` if the condition is false. The error's cause names the check for the log. */
 export function assert(holds: boolean, check: Check): asserts holds {
   if (!holds) throw failedCheck(check)
 }

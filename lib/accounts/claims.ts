@@ -7,14 +7,18 @@ import type { User } from './user.ts'
 
 type Users = Pick<UsersStore, 'get' | 'claimCredential' | 'getClaim' | 'releaseCredential'>
 
-/** Milliseconds after which a claim that no user's credentials contain must be left over from a killed function. */
+/**
+ * Milliseconds after which another request may take over an unused claim of a passkey id. The request that made the
+ * claim has then certainly ended.
+ */
 const MAX_RUN_MS = 60_000
 
 /**
- * Claims the id of the new passkey, if there is one, then calls `change`, which stores it. Releases the id if the
- * change was certainly not made. Throws the errors of `change`, or `credential_already_registered` without calling it.
- * `now` is in epoch milliseconds. A login without an e-mail address finds the user by the passkey's id, so that must be
- * unique. Other credentials' ids are not claimed: a refusal would reveal which ids in a login's list are dummies.
+ * Claims the id of a new passkey, then calls `change`, which stores the passkey. Releases the id if `change` certainly
+ * stored nothing. Throws `credential_already_registered` without calling `change` if the id is taken. Also throws the
+ * errors of `change`. `now` is in epoch milliseconds. A passkey id must be unique, because a login without an e-mail
+ * address finds the user by it. Ids of other credentials are not claimed. A refused claim would reveal which ids of a
+ * login's list are dummies.
  */
 export async function withClaim<T>(
   users: Users,
@@ -32,7 +36,10 @@ export async function withClaim<T>(
   }
 }
 
-/** Releases the ids of a user's passkeys. Failures are only logged, because unused claims lapse. */
+/**
+ * Releases the claimed ids of these passkeys. A failure is only logged, because another request may take over an unused
+ * claim after a minute.
+ */
 export async function releaseIds(
   users: Users,
   credentials: readonly Credential[],
@@ -44,13 +51,13 @@ export async function releaseIds(
   }
 }
 
-/** Throws `credential_already_registered` if two of one user's credentials have the same id. */
+/** Throws `credential_already_registered` if two credentials of one user have the same id. */
 export function requireOwnIds(credentials: readonly Credential[]): void {
   const ids = credentials.flatMap((credential) => ('id' in credential ? [credential.id] : []))
   if (new Set(ids).size < ids.length) throw new AppError('credential_already_registered')
 }
 
-/** Claims an id for a user. Returns false if another user has it, or a running request may be about to store it. */
+/** Claims a passkey id for a user. Returns false if another user has the id, or if a running request may be about to store it. */
 async function claim(users: Users, id: string, user: User, now: number): Promise<boolean> {
   const at = new Date(now)
   if (await users.claimCredential(id, user, at)) return true

@@ -3,7 +3,10 @@ import { parseJson } from '../core/json.ts'
 import { assert } from './check.ts'
 import { equalTexts } from './token.ts'
 
-/** Values that WebAuthn's client data must contain: our challenge, and one of our origins. */
+/**
+ * Values that WebAuthn client data must contain: the issued challenge, and one of the allowed origins. `rpId` is the
+ * relying party's domain.
+ */
 export type Expected = {
   readonly challenge: string
   readonly origins: readonly string[]
@@ -18,14 +21,14 @@ const ClientData = z.object({
   topOrigin: z.string().optional(),
 })
 
-/** Returns the challenge in client data; undefined if there is none. */
+/** Returns the challenge in WebAuthn client data; undefined if the client data contain none. */
 export function parseChallenge(bytes: Uint8Array): string | undefined {
   return ClientData.safeParse(parseJson(bytes)).data?.challenge
 }
 
 /**
- * Checks client data: its type, the challenge (as sent or encoded once more) and the origin. Only credentials of kind
- * `Key` may omit the origin. Throws `invalid_credential`.
+ * Verifies the type, the challenge and the origin in WebAuthn client data. The challenge may be encoded as base64url
+ * once more. Only client data of a key, whose type begins with `key`, may omit the origin. Throws `invalid_credential`.
  */
 export function verifyClientData(
   bytes: Uint8Array,
@@ -35,7 +38,7 @@ export function verifyClientData(
   const clientData = ClientData.safeParse(parseJson(bytes)).data
   assert(clientData !== undefined, 'client data')
   assert(clientData.type === type, 'type')
-  // Some clients treat the challenge as text and encode it once more.
+  // Some clients treat the challenge as text and encode it as base64url once more.
   const encoded = Buffer.from(challenge).toString('base64url')
   const isOurs = [challenge, encoded].map((text) => equalTexts(clientData.challenge, text)).includes(true)
   assert(isOurs, 'challenge')

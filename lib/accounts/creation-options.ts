@@ -3,20 +3,20 @@ import { field } from '../core/field.ts'
 
 const CODE = 'missing_or_invalid_temporary_authentication_token'
 
-/** Token with which a client sends new credentials. It received the token with the options for making them. */
+/** Temporary token that a client received with its creation options, and returns with the new credentials. */
 export const TemporaryToken = field(z.string().min(1).max(200), CODE).describe(
   'The temporaryAuthenticationToken that came with the options',
 )
 
-/** Authorization header, which may carry the temporary token in place of the body. */
+/** Authorization header that can contain the temporary token in place of the body. */
 export const TemporaryTokenHeader = field(z.string(), CODE).describe(
   'Bearer <temporaryAuthenticationToken>, as an alternative to the body field',
 )
 
-/** Kind of a credential. */
+/** Kinds of credentials that the service supports. */
 export const CredentialKind = z.enum(['Fido2', 'Key', 'Password', 'Totp', 'RecoveryKey', 'PasswordProtectedKey'])
 
-/** Id of a key or a passkey, as WebAuthn's credential descriptor. */
+/** Descriptor of a key or a passkey by its id (WebAuthn's PublicKeyCredentialDescriptor). */
 export const CredentialDescriptor = z
   .object({
     type: z.literal('public-key'),
@@ -29,7 +29,7 @@ export const RelyingPartyEntity = z
   .object({ id: z.string().describe('Domain'), name: z.string().describe('Name shown to users') })
   .meta({ id: 'RelyingPartyEntity', description: 'Relying party of the passkeys' })
 
-/** Options with which a client makes new credentials. */
+/** Options with which a client creates new credentials (WebAuthn's PublicKeyCredentialCreationOptions, with more fields). */
 export const CreationOptions = z
   .object({
     attestation: z.literal('none'),

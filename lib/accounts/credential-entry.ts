@@ -4,7 +4,7 @@ import { CredentialKind } from './creation-options.ts'
 import { type Credential, Factor } from './credential.ts'
 import type { User } from './user.ts'
 
-/** A credential as shown to its user, without anything that verifies it or helps an attacker to guess it. */
+/** A credential as the API shows it to its user. It omits everything that verifies the credential or helps an attacker to guess it. */
 export const CredentialEntry = z
   .object({
     id: z.string().describe('Id of the credential, for `DELETE /auth/credentials/{id}`'),
@@ -22,10 +22,10 @@ export const CredentialEntry = z
   .meta({ id: 'Credential', description: 'A credential as its user sees it' })
 type CredentialEntry = z.output<typeof CredentialEntry>
 
-/** Builds the entry of a credential with its id. */
+/** Builds the API's entry of a credential. */
 export function buildCredentialEntry(id: string, credential: Credential): CredentialEntry {
   const { kind, factor, name = null, createdAt, lastUsedAt = null } = credential
-  // The id of a recovery key is omitted, because it grants access to the encrypted key (docs/decisions/0025-recovery.md).
+  // The id of a recovery key is omitted, because it gives access to the encrypted private key (docs/decisions/0025-recovery.md).
   const hasPublicId = 'id' in credential && kind !== 'RecoveryKey'
   return {
     ...{ id, kind, factor, name, createdAt, lastUsedAt },
@@ -34,7 +34,10 @@ export function buildCredentialEntry(id: string, credential: Credential): Creden
   }
 }
 
-/** Lists the entries of a user's credentials, oldest first. Credentials of the same time are sorted by factor. */
+/**
+ * Lists the entries of a user's credentials, oldest first. Credentials of the same time are sorted: first factor,
+ * second factor, recovery.
+ */
 export function listCredentials({ credentials }: Pick<User, 'credentials'>): CredentialEntry[] {
   return Object.entries(credentials)
     .map(([id, credential]) => buildCredentialEntry(id, credential))

@@ -5,7 +5,7 @@ import { buildSiblingIssue, field } from '../core/field.ts'
 /** COSE numbers of the accepted passkey algorithms: ES256 and RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -257]
 
-/** Maximum bytes of a passkey's public key; an RSA key of 4096 bits has 528. */
+/** Maximum size of a passkey's public key in bytes. An RSA key of 4096 bits has 528 bytes. */
 export const MAX_COSE_BYTES = 600
 
 /** Id that a client gives to a credential, at most 1023 bytes. Parsing normalizes it to base64url without padding. */
@@ -16,7 +16,7 @@ const CredentialId = z
   .transform((text) => Buffer.from(text, 'base64url').toString('base64url'))
   .meta({ pattern: BASE64.source, description: 'base64url of at most 1023 bytes' })
 
-/** Id of a credential of kind `Key`. It has 32 bytes, like the ids of dummy keys, so that a login's list does not reveal the dummies. */
+/** Id of a credential of kind `Key`, 32 bytes long. The dummy ids in a login's list have the same length, so they look like real ones. */
 export const KeyCredentialId = CredentialId.refine(
   (id) => Buffer.byteLength(id, 'base64url') === 32,
   'must be 32 bytes',
@@ -24,7 +24,10 @@ export const KeyCredentialId = CredentialId.refine(
 
 const ClientDataBytes = base64url(4096).describe('Signed client data, in base64url')
 
-/** Hash algorithm of a key's signature, if it is not the default of the key's type. The API declares it as any string, as signers do. */
+/**
+ * Hash algorithm of a key's signature, if it is not the default of the key's type. The OpenAPI document declares any
+ * string, because signing libraries do.
+ */
 const Algorithm = z
   .string()
   .regex(/^(SHA256|SHA512|RSA-SHA256)$/, 'must be SHA256, SHA512 or RSA-SHA256')
@@ -84,13 +87,13 @@ const totp = z.strictObject({
   credentialName,
 })
 
-/** A new first factor, to log in with. */
+/** A new credential for the first factor of a login. */
 export const FirstAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, password, passwordProtectedKey]),
   'missing_or_invalid_first_factor_credential',
 ).meta({ id: 'NewFirstFactor', description: 'A new credential to log in with' })
 
-/** A new second factor, required in addition to the first. */
+/** A new credential for the second factor of a login. */
 export const SecondAttestation = field(
   z.discriminatedUnion('credentialKind', [fido2, key, totp, passwordProtectedKey]),
   'missing_or_invalid_second_factor_credential',
@@ -112,8 +115,8 @@ type CredentialPair = {
 }
 
 /**
- * Checks that at most one of two new credentials is a passkey. An authenticator keeps one passkey per user handle, so a
- * second one would replace the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
+ * Refuses a request in which both new credentials are passkeys. An authenticator stores one passkey per user handle, so
+ * the second passkey would replace the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
 export const onePasskey = z.refine<CredentialPair>(
   ({ firstFactorCredential, secondFactorCredential }) =>
@@ -124,7 +127,7 @@ export const onePasskey = z.refine<CredentialPair>(
   ),
 )
 
-/** Credentials that replace all others of a user in a recovery. */
+/** New credentials of a user who recovers an account. They replace all existing credentials. */
 export const NewCredentials = z
   .strictObject({
     firstFactorCredential: FirstAttestation,
@@ -134,7 +137,7 @@ export const NewCredentials = z
   .check(onePasskey)
 export type NewCredentials = z.output<typeof NewCredentials>
 
-/** A new credential as a client sends it. */
+/** A new credential in the form in which a client sends it. */
 export type Attestation = z.output<typeof FirstAttestation | typeof SecondAttestation | typeof RecoveryAttestation>
 export type NewKey = Extract<Attestation, { credentialInfo: { attestationData: Uint8Array } }>
 
@@ -146,7 +149,7 @@ const fido2Assertion = z.strictObject({
       clientData: ClientDataBytes,
       authenticatorData: base64url(4096).describe('Authenticator data, in base64url'),
       signature: base64url(1024).describe('Signature of the client data, in base64url'),
-      // Safari sends an empty text if there is no user handle (https://bugs.webkit.org/show_bug.cgi?id=239737).
+      // Safari sends an empty text if the authenticator returns no user handle (https://bugs.webkit.org/show_bug.cgi?id=239737).
       userHandle: z
         .union([base64url(128), z.literal('')])
         .nullish()
@@ -170,8 +173,8 @@ const passwordAssertion = z.strictObject({ kind: z.literal('Password'), password
 const totpAssertion = z.strictObject({ kind: z.literal('Totp'), otpCode: OtpCode })
 
 /**
- * A recovery key's signature over new credentials. The client data is large, because it contains the credentials
- * encoded twice in base64url.
+ * Signature of a recovery key over new credentials. The limit of the client data is large, because they contain the new
+ * credentials, encoded twice in base64url.
  */
 export const RecoveryAssertion = field(
   z.strictObject({
@@ -185,13 +188,13 @@ export const RecoveryAssertion = field(
   'missing_or_invalid_recovery',
 ).meta({ id: 'Recovery', description: "The recovery key's signature over the new credentials" })
 
-/** Proof of a first factor for a login's challenge. */
+/** Proof of a first factor, in response to the challenge of a login. */
 export const FirstAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, passwordAssertion]),
   'missing_or_invalid_first_factor',
 ).meta({ id: 'FirstFactor', description: "A first factor's response to the challenge" })
 
-/** Proof of a second factor for a login's challenge. */
+/** Proof of a second factor, in response to the challenge of a login. */
 export const SecondAssertion = field(
   z.discriminatedUnion('kind', [fido2Assertion, keyAssertion, totpAssertion]),
   'missing_or_invalid_second_factor',
@@ -202,7 +205,7 @@ export type Fido2Assertion = z.output<typeof fido2Assertion>
 export type KeyAssertion = z.output<typeof keyAssertion>
 export type RecoveryAssertion = z.output<typeof RecoveryAssertion>
 
-/** Attestation data of a credential of kind `Key`, once decoded: JSON with these fields. */
+/** Decoded attestation data of a credential of kind `Key`: JSON with these fields. */
 export const KeyAttestation = z.object({
   publicKey: z.string().max(1024),
   signature: z.string().regex(/^([0-9a-f]{2})+$/i),
@@ -225,13 +228,13 @@ const Fido2Credential = z.object({
   ...held,
   kind: z.literal('Fido2'),
   id: z.string(),
-  /** WebAuthn's user handle, under which the authenticator keeps the passkey. */
+  /** WebAuthn's user handle, under which the authenticator stores the passkey. */
   userHandle: z.string(),
   /** Public key in the COSE format. */
   publicKey: base64url(MAX_COSE_BYTES),
-  /** Signature counter of the passkey at its last use; 0 if the authenticator does not count. */
+  /** Signature counter of the passkey at its last use. It is 0 if the authenticator does not count. */
   counter: z.number().int(),
-  /** True if the passkey was backed up at its last use. */
+  /** True if the passkey was backed up, for example to a cloud, at its last use. */
   backedUp: z.boolean(),
   aaguid: z.string(),
 })
@@ -239,12 +242,12 @@ const KeyCredential = z.object({
   ...held,
   kind: z.enum(['Key', 'PasswordProtectedKey']).describe("A client's key, plain or encrypted with a password"),
   id: z.string(),
-  /** Public key in PEM, as Node.js writes it. */
+  /** Public key in PEM (SPKI), as Node.js exports it. */
   publicKey: z.string(),
   encryptedPrivateKey: z.string().optional(),
 })
 
-/** A stored credential. A password is stored only as its hash, and a generator of one-time codes only as the seed of its secret. */
+/** A stored credential. Of a password only the hash is stored. Of a generator of one-time codes only the seed of the secret is stored. */
 export const Credential = z.discriminatedUnion('kind', [
   Fido2Credential,
   KeyCredential,
@@ -254,7 +257,7 @@ export const Credential = z.discriminatedUnion('kind', [
     ...held,
     kind: z.literal('Totp'),
     seed: z.string(),
-    /** Last 30-second step whose code was used; codes of that step or before are refused. */
+    /** Last 30-second step whose one-time code was used. Codes of this and earlier steps are refused, so no code works twice. */
     lastStep: z.number().int(),
   }),
 ])

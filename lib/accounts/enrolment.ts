@@ -14,11 +14,11 @@ type Enrolled = {
   readonly userHandle: string
   readonly challenge: string
   readonly token: string
-  /** Ids of the user's passkeys, so that an authenticator that has one makes no second one. */
+  /** Ids of the user's passkeys. An authenticator that already has one of them creates no second passkey. */
   readonly passkeys?: readonly string[]
 }
 
-/** Builds the options with which a client makes new credentials. The secret of one-time codes is derived from the challenge. */
+/** Builds the options with which a client creates new credentials. The secret of one-time codes is derived from the challenge. */
 export function buildCreationOptions(
   { relyingParty, identityKeys }: { readonly relyingParty: RelyingParty; readonly identityKeys: KeysByAge },
   { email, userHandle, challenge, token, passkeys = [] }: Enrolled,

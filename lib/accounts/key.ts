@@ -9,8 +9,8 @@ import { isSound } from './public-key.ts'
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
 /**
- * Verifies that a new key signed its own client data and public key, and returns it; throws `invalid_credential`. The
- * signature covers the received bytes, because clients order JSON fields and break PEM lines differently.
+ * Verifies that a new key signed its own client data and public key, and returns the key. Throws `invalid_credential`.
+ * The signature covers the received bytes, because clients order JSON fields and break PEM lines differently.
  */
 export function attestKey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -27,7 +27,7 @@ export function attestKey(
   return { id: credId, publicKey: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
-/** Checks that this key signed the received client data. Throws `invalid_credential`. */
+/** Verifies that a key signed the received client data. Throws `invalid_credential`. */
 export function assertKey(
   { credentialAssertion }: Pick<KeyAssertion, 'credentialAssertion'>,
   credential: SigningKey,
@@ -46,12 +46,12 @@ function publicKeyOf(pem: string): KeyObject {
   return key
 }
 
-/** Pattern of one PEM public key, without its spaces and line breaks. */
+/** Pattern of a single public key in PEM, after spaces and line breaks were removed. */
 const ONE_PUBLIC_KEY = /^-----BEGINPUBLICKEY-----[A-Za-z0-9+/]+={0,2}-----ENDPUBLICKEY-----$/
 
 function parsePem(pem: string): KeyObject | undefined {
-  // Other text is refused, because Node.js would accept a private key and use its public half. It would also ignore text after a public
-  // key.
+  // PEM text of any other form is refused. Node.js would accept a private key and use its public half, or ignore text
+  // after a public key.
   if (!ONE_PUBLIC_KEY.test(pem.replaceAll(/\s/g, ''))) return undefined
   try {
     return createPublicKey(pem)
@@ -60,7 +60,7 @@ function parsePem(pem: string): KeyObject | undefined {
   }
 }
 
-/** Returns the hash algorithm of the key's signatures; null for Ed25519, which has its own. */
+/** Returns the hash algorithm of a key's signatures. Returns null for Ed25519, whose signatures include the hash. */
 function hashOf(
   { asymmetricKeyType }: KeyObject,
   algorithm: KeyAssertion['credentialAssertion']['algorithm'],

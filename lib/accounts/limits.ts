@@ -9,12 +9,11 @@ import type { UsersStore } from './store.ts'
 const TEN_MINUTES_MS = 10 * MINUTE_MS
 const THIRTY_DAYS_MS = 30 * DAY_MS
 
-/** Kind of a limited attempt: the start of a registration, a guess of a secret, or a check that reads a chain. */
 type AttemptKind = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
- * Subjects whose counters an attempt adds to: user and network (10 minutes), TOTP seed (30 days). A null seed means
- * that there is none; a counter of its own then makes the work the same.
+ * Subjects to which an attempt counts. Counters of users and networks last 10 minutes, counters of TOTP seeds 30 days.
+ * A null seed means that the user has none. It counts in a counter of its own, so the work is the same.
  */
 type AttemptSubjects = {
   readonly clientId?: string
@@ -24,9 +23,9 @@ type AttemptSubjects = {
 }
 
 /**
- * Returns a function that limits attempts in fixed windows. It counts an attempt before it runs, so parallel attempts
- * cannot exceed the limit. It returns a function that takes the count back after a success. Counters are separate for
- * each client. It throws `too_many_requests`.
+ * Returns a function that limits attempts in fixed time windows. The function counts an attempt before it runs, so
+ * parallel attempts cannot exceed the limit. It returns a second function, which cancels the count after a success.
+ * Each client has its own counters. Throws `too_many_requests`.
  */
 export function limiter({
   users,
@@ -78,5 +77,5 @@ export function limiter({
   }
 }
 
-/** Counts an attempt, and returns a function that takes the count back; built by `limiter`. */
+/** Function that counts an attempt, and returns a function that cancels this count. Built by `limiter`. */
 export type LimitTries = ReturnType<typeof limiter>

@@ -22,9 +22,9 @@ import { equalTexts } from './token.ts'
 type Passkey = CredentialOf<'Fido2'>
 
 /**
- * Verifies that a new passkey was made for this service with user verification, and returns it; throws
- * `invalid_credential`. Our own checks come before the library's, because they name the problem. Certificates are
- * refused, because the library would fetch URLs in them.
+ * Verifies that a new passkey was created for this service, with user verification, and returns it. Throws
+ * `invalid_credential`. The checks before the library's verification name the problem, which the library does not.
+ * Attestations with certificates are refused, because the library would fetch URLs in them.
  */
 export async function attestPasskey(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
@@ -51,7 +51,7 @@ export async function attestPasskey(
     throw failedCheck('attestation')
   })
   assert(registrationInfo?.credential.id === credId, 'attestation')
-  // A larger key is refused, because WebAuthn allows only the required parameters in it
+  // A longer key is refused. WebAuthn allows only the required parameters in a key, so a longer one contains others
   // (https://www.w3.org/TR/webauthn-3/#credential-public-key).
   assert(registrationInfo.credential.publicKey.length <= MAX_COSE_BYTES, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
@@ -59,10 +59,11 @@ export async function attestPasskey(
 }
 
 /**
- * Checks that this passkey signed a challenge with user verification; returns its new counter and backup state. Throws
- * `invalid_credential`, also if a single-device passkey's counter neither rises nor is 0. WebAuthn leaves that decision
- * to the service (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Counters of synced passkeys are ignored,
- * because their copies count separately or not at all.
+ * Verifies that a passkey signed a challenge with user verification. Returns the passkey's new counter and backup
+ * state. Throws `invalid_credential`. It also throws that if the counter of a single-device passkey neither rises nor
+ * is 0, which indicates a copy. WebAuthn leaves that decision to the service
+ * (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Counters of synced passkeys are ignored, because each copy
+ * counts separately or not at all.
  */
 export async function assertPasskey(
   { credentialAssertion }: Fido2Assertion,
@@ -85,7 +86,7 @@ export async function assertPasskey(
     expectedOrigin: [...expected.origins],
     expectedRPID: rpId,
     requireUserVerification: true,
-    // The library accepts any counter if the stored one is 0, so that our own check decides.
+    // The stored counter is passed as 0, so that the library accepts any counter. The assertion below checks the counter instead.
     credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => {
     throw failedCheck('signature')
@@ -113,12 +114,15 @@ function parseAttestation(bytes: Uint8Array): ParsedAttestation {
     const id = textOf(credentialID ?? new Uint8Array())
     return { hasCertificates: !isOwn, authData, id, key: credentialPublicKey && parseCose(credentialPublicKey) }
   } catch {
-    // The library's error is not kept as the cause, because it quotes the received data.
+    // The library's error is not kept as the cause, because it quotes data of the request.
     throw failedCheck('attestation')
   }
 }
 
-/** Parses a COSE key; undefined if its algorithm is not accepted or does not fit its type. Throws if the bytes are no key. */
+/**
+ * Parses a passkey's public key in COSE format. Returns undefined if its algorithm is not ES256 or RS256, or does not
+ * fit the key type. Throws if the bytes are no key.
+ */
 function parseCose(bytes: Uint8Array): KeyObject | undefined {
   const key = decodeCredentialPublicKey(new Uint8Array(bytes))
   const text = (part: Uint8Array | undefined) => textOf(part ?? new Uint8Array())
@@ -135,7 +139,7 @@ function parseCose(bytes: Uint8Array): KeyObject | undefined {
   return undefined
 }
 
-/** Checks the first fields of the authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
+/** Verifies the relying party and the flags in authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
 function verifyAuthenticatorData(bytes: Uint8Array, rpId: string): void {
   const rpIdHash = sha256(rpId)
   assert(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')

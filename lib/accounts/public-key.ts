@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 
-/** Required exponent of RSA keys. With another one, such as 1, signatures can be forged. */
+/** Required exponent of RSA keys. Signatures of keys with another exponent, such as 1, can be forged. */
 const RSA_EXPONENT = 65_537n
 
-/** True if this public key has an accepted type and only its owner can sign for it. */
+/** Returns true if a public key has an accepted type and size, and signatures cannot be forged for it. */
 export function isSound(key: KeyObject): boolean {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
   switch (type) {
@@ -21,8 +21,8 @@ export function isSound(key: KeyObject): boolean {
 }
 
 /**
- * Ed25519 points, without their sign bit, for which anyone can forge signatures (https://github.com/jedisct1/libsodium,
- * `has_small_order`).
+ * Points of small order of Ed25519, without their sign bit. Anyone can forge signatures for such a public key
+ * (`has_small_order` in https://github.com/jedisct1/libsodium).
  */
 const SMALL_ORDER = [
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -34,7 +34,7 @@ const SMALL_ORDER = [
   'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ]
 
-/** True if anyone can sign for this Ed25519 key of 32 bytes. */
+/** Returns true if this Ed25519 public key (32 bytes) has small order. Anyone can forge signatures for such a key. */
 export function isOfSmallOrder(publicKey: Uint8Array): boolean {
   const point = Buffer.from(publicKey)
   point[31] = (point[31] ?? 0) & 0x7f

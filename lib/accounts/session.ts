@@ -5,9 +5,9 @@ import { sha256 } from '../core/sha256.ts'
 
 /** A user's session; it expires 30 days after the login. */
 export const Session = z.object({
-  /** Id by which the user knows the session. */
+  /** Id of the session that the API shows to the user. Not secret. */
   id: z.string(),
-  /** SHA-256 of the session's token, by which the session is looked up. */
+  /** SHA-256 of the session's token. The session is stored under this hash. */
   hash: z.string(),
   clientId: z.string(),
   user: z.object({ id: z.string(), email: z.string() }),
@@ -16,7 +16,7 @@ export const Session = z.object({
 })
 export type Session = z.output<typeof Session>
 
-/** Returns a function that finds an Authorization header's session; it throws `missing_session` or `invalid_session`. */
+/** Returns a function that finds the session of an Authorization header. The function throws `missing_session` or `invalid_session`. */
 export function identifySession({
   get,
   now,
@@ -34,15 +34,15 @@ export function identifySession({
   }
 }
 
-/** Returns the Bearer token of an Authorization header; undefined if there is none. */
+/** Returns the Bearer token of an Authorization header; undefined if the header is missing or has another form. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** Maximum age of a login, in milliseconds, for actions that an attacker at an unlocked device must not do. */
+/** Maximum age of a login, in milliseconds, for sensitive actions. It keeps an attacker with an unlocked device from these actions. */
 const FRESH_MS = 10 * 60 * 1000
 
-/** Throws `fresh_login_required` if the login is older than ten minutes; `now` is in epoch milliseconds. */
+/** Throws `fresh_login_required` if the login of a session is older than ten minutes. `now` is in epoch milliseconds. */
 export function assertFresh({ createdAt }: Session, now: number): void {
   if (now - createdAt.getTime() > FRESH_MS) throw new AppError('fresh_login_required')
 }

@@ -8,9 +8,8 @@ import { Session } from './session.ts'
 import { type Access, User } from './user.ts'
 import type { Wallet } from './wallet.ts'
 
-/** Reservation of a credential's id for one user. */
+/** Reservation of a passkey id for one user. */
 export const Claim = z.object({
-  /** Id of the user who has reserved it. */
   claimedBy: z.string(),
   clientId: z.string(),
   email: z.string(),
@@ -23,17 +22,16 @@ type UserKey = Pick<User, 'clientId' | 'email'>
 
 /**
  * Store of users. A user is one item with all credentials and wallets, so one conditional put registers a user. Methods
- * throw if the table cannot be reached or an item does not parse.
+ * throw if the table cannot be reached or an item does not match its schema.
  */
 export function usersStore(table: Table) {
-  /** Builds the store of one type of expiring items, which are found by the hash of a secret. */
   function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
         await table.add(schema, expiringKey(type, hash), value)
       },
       get: (hash: string) => getExpiring({ table, type, schema }, hash),
-      /** Marks the item as used and returns it; null if it has expired or is already used. */
+      /** Marks the item as used and returns it. Returns null if the item does not exist, has expired or is already used. */
       take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
         const taken = await table.change(schema, expiringKey(type, hash), {
           changes: [set('isTaken', true)],
@@ -55,32 +53,32 @@ export function usersStore(table: Table) {
     credentialChallenges: expiringItems('ENROLMENT', CredentialChallenge),
     walletChallenges: expiringItems('WALLET', WalletChallenge),
 
-    /** Adds a user; returns false if the client has one with this e-mail address. */
+    /** Adds a user. Returns false if the client already has a user with this e-mail address. */
     create: (user: User): Promise<boolean> => table.add(User, userKey(user), user),
 
-    /** Returns the user with this e-mail address; null if there is none. */
+    /** Returns the client's user with this e-mail address; null if there is none. */
     get: async (key: UserKey): Promise<User | null> => (await table.get(User, userKey(key))) ?? null,
 
-    /** Returns the client's user with this passkey id; null if there is none. */
+    /** Returns the client's user who has reserved this passkey id; null if there is none. */
     async find(clientId: string, credentialId: string): Promise<User | null> {
       const claim = await this.getClaim(credentialId)
       return claim?.clientId === clientId ? this.get(claim) : null
     },
 
-    /** Reserves a credential's id for a user; returns false if the id is already reserved. */
+    /** Reserves a passkey id for a user. Returns false if the id is already reserved. */
     claimCredential: (id: string, { clientId, email, userId }: User, claimedAt: Date): Promise<boolean> =>
       table.add(Claim, credentialKey(id), { claimedBy: userId, clientId, email, claimedAt }),
 
-    /** Returns the reservation of a credential's id; null if there is none. */
+    /** Returns the reservation of a passkey id; null if there is none. */
     getClaim: async (id: string): Promise<Claim | null> => (await table.get(Claim, credentialKey(id))) ?? null,
 
-    /** Releases an id if its reservation is still this one. */
+    /** Deletes the reservation of a passkey id, unless another user or another write has replaced the reservation. */
     async releaseCredential(id: string, { claimedBy, writeId }: Pick<Claim, 'claimedBy' | 'writeId'>): Promise<void> {
       const isOwn = is('claimedBy', '=', claimedBy)
       await table.delete(credentialKey(id), writeId === undefined ? isOwn : all(isOwn, is('writeId', '=', writeId)))
     },
 
-    /** Replaces a user's credentials and sessions; returns false if the user changed since it was read. */
+    /** Replaces a user's credentials and sessions. Returns false if the user has changed since it was read. */
     putAccess(user: User, access: Access): Promise<boolean> {
       const { credentials, sessions, version } = User.pick({ credentials: true, sessions: true, version: true }).encode(
         { ...access, version: user.version + 1 },
@@ -91,10 +89,10 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Deletes a user; returns false if the user changed since it was read. */
+    /** Deletes a user. Returns false if the user has changed since it was read. */
     deleteUser: (user: User): Promise<boolean> => table.delete(userKey(user), isUnchanged(user)),
 
-    /** Sets fields that only an operator decides; returns false if there is no such user. */
+    /** Sets fields of a user that only an operator may set. Returns false if the user does not exist. */
     decide(key: UserKey, decisions: Partial<Pick<User, 'kyc' | 'smartGas'>>): Promise<boolean> {
       const decided = Object.entries(decisions).filter(([, value]) => value !== undefined)
       return table.update(userKey(key), {
@@ -103,7 +101,10 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Adds a wallet to a session's user. Returns false if the session has ended, or the user has the wallet or `max` wallets. */
+    /**
+     * Adds a wallet to the user of a session. Returns false if the session has ended, the wallet is already linked, or
+     * the user has `max` wallets.
+     */
     linkWallet(session: Session, { address, chain, linkedAt }: Wallet, max: number): Promise<boolean> {
       return table.update(userKeyOf(session), {
         changes: [set(['wallets', address], { chain, linkedAt: Timestamp.encode(linkedAt) })],
@@ -111,7 +112,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Removes a wallet from a session's user; returns false if the session or the wallet no longer exists. */
+    /** Removes a wallet from the user of a session. Returns false if the session or the wallet no longer exists. */
     unlinkWallet(session: Session, address: string): Promise<boolean> {
       return table.update(userKeyOf(session), {
         changes: [remove(['wallets', address])],
@@ -119,7 +120,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Counts an attempt until its window ends. Returns false, without counting, if `max` other attempts are counted. */
+    /** Counts an attempt under `key` until the time `until`. Returns false and counts nothing if `max` attempts are already counted. */
     countTry(key: string, tryId: string, { max, until }: { max: number; until: Date }): Promise<boolean> {
       return table.update(limitKey(key), {
         changes: [add('tries', tryId), set('expiresAt', EpochSeconds.encode(until))],
@@ -127,7 +128,7 @@ export function usersStore(table: Table) {
       })
     },
 
-    /** Removes an attempt from its counter. */
+    /** Cancels the count of an attempt, for example after a successful login. */
     async refundTry(key: string, tryId: string): Promise<void> {
       await table.update(limitKey(key), { changes: [take('tries', tryId)], when: exists('pk') })
     },

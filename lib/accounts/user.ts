@@ -6,7 +6,7 @@ import { Credential, type CredentialOf } from './credential.ts'
 import { Platform } from './relying-party.ts'
 import { type Wallet, WalletChain } from './wallet.ts'
 
-/** E-mail address of a user, trimmed and in lower case. */
+/** E-mail address of a user. Parsing trims it and converts it to lower case. */
 export const Email = field(
   z
     .string()
@@ -16,7 +16,7 @@ export const Email = field(
   'missing_or_invalid_email',
 ).describe('E-mail address')
 
-/** State of a user's identity check. */
+/** State of a user's identity check (know your customer). */
 export const KycStatus = z.enum(['none', 'pending', 'approved', 'rejected', 'expired'])
 
 const LiveSession = z.object({
@@ -26,8 +26,9 @@ const LiveSession = z.object({
   expiresAt: EpochSeconds,
 })
 
-/** Maximum credentials and sessions of a user. They keep the user's item small: a credential takes at most 5 KB, a session 300 bytes. */
+/** Maximum number of credentials of one user. It limits the size of the user's item, in which a credential takes at most 5 KB. */
 export const MAX_CREDENTIALS = 8
+/** Maximum number of sessions of one user. It limits the size of the user's item, in which a session takes about 300 bytes. */
 export const MAX_SESSIONS = 20
 
 /** A user of a client's application, with credentials and wallets. */
@@ -39,14 +40,14 @@ export const User = z.object({
   createdAt: Timestamp,
   /** Credentials by id, at most MAX_CREDENTIALS. */
   credentials: z.record(z.string(), Credential),
-  /** Sessions by id, at most MAX_SESSIONS; some may have ended. */
+  /** Sessions by id, at most MAX_SESSIONS. Expired sessions can remain in it. */
   sessions: z.record(z.string(), LiveSession),
-  /** Number of changes to credentials or sessions so far, with which a writer detects other changes. */
+  /** Number of changes to the credentials or sessions so far. A conditional write compares it to detect concurrent changes. */
   version: z.number().int(),
   wallets: z.record(z.string(), z.object({ chain: WalletChain, linkedAt: Timestamp })),
-  /** Result of the identity check; set by an operator. */
+  /** Result of the identity check (know your customer). An operator sets it. */
   kyc: KycStatus.optional(),
-  /** Remaining budget for the user's network fees, in millionths of a US dollar; set by an operator. */
+  /** Remaining budget for the user's network fees, in millionths of a US dollar. An operator sets it. */
   smartGas: z.number().int().nonnegative().optional(),
 })
 export type User = z.output<typeof User>
@@ -54,7 +55,7 @@ export type User = z.output<typeof User>
 /** Credentials and sessions of a user. */
 export type Access = Pick<User, 'credentials' | 'sessions'>
 
-/** Returns the user's recovery key if it has this id; undefined otherwise. */
+/** Returns the user's recovery key with this id; undefined if the user has none. */
 export function findRecoveryKey(user: User | null, id: string): CredentialOf<'RecoveryKey'> | undefined {
   const keys = Object.values(user?.credentials ?? {}).filter((held) => held.kind === 'RecoveryKey')
   return keys.find((key) => key.id === id)
@@ -67,7 +68,7 @@ export function listWallets(user: User | null): Wallet[] {
   return wallets.sort((left, right) => left.linkedAt.getTime() - right.linkedAt.getTime())
 }
 
-/** True if these credentials contain a password but no second factor, which a password requires. */
+/** Returns true if these credentials contain a password but no second factor. The service requires a second factor for a password. */
 export function lacksSecondFactor(credentials: User['credentials']): boolean {
   const all = Object.values(credentials)
   return all.some(({ kind }) => kind === 'Password') && !all.some(({ factor }) => factor === 'second')

@@ -3,11 +3,11 @@ import { Address, Timestamp } from '../core/codecs.ts'
 import { field } from '../core/field.ts'
 import { decodeBase58 } from './base58.ts'
 
-/** Kind of a wallet's chain: all EVM chains, or Solana. */
+/** Kind of chain on which a wallet works: any EVM chain, or Solana. */
 export const WalletChain = field(z.enum(['evm', 'solana']), 'missing_or_invalid_chain')
 type WalletChain = z.output<typeof WalletChain>
 
-/** A wallet that its user has proven to control by a signature. */
+/** A wallet linked to a user, who has proven control of it with a signature. */
 export const Wallet = z
   .object({
     address: z.string().describe('EVM address with EIP-55 checksum, or Solana address in base58'),
@@ -17,7 +17,7 @@ export const Wallet = z
   .meta({ id: 'Wallet', description: 'A wallet that the user has proven to control' })
 export type Wallet = z.output<typeof Wallet>
 
-/** Lists the addresses of these wallets on this kind of chain, sorted. */
+/** Lists the addresses of the wallets that are on this kind of chain, sorted. */
 export function listAddresses({ kind }: { readonly kind: WalletChain }, wallets: readonly Wallet[]): string[] {
   return wallets
     .filter(({ chain }) => chain === kind)
@@ -25,7 +25,10 @@ export function listAddresses({ kind }: { readonly kind: WalletChain }, wallets:
     .sort()
 }
 
-/** Address of a wallet with its kind of chain. EVM addresses may have any case that `Address` accepts; Solana ones are base58. */
+/**
+ * Address of a wallet, parsed with its kind of chain. An EVM address must have a valid checksum or a single case. A
+ * Solana address is base58.
+ */
 export const WalletAddress = field(
   z
     .string()

@@ -1,28 +1,28 @@
-/** Name of an attribute, or the path to a nested one. */
+/** Name of a DynamoDB attribute, or the path to a nested attribute. */
 export type Path = string | readonly [string, ...string[]]
 
-/** A condition on an item. A missing attribute fulfils only `missing` and `<>`. */
+/** Condition on a DynamoDB item. If its attribute does not exist, only `missing` and `<>` are true. */
 export type Condition =
   | { readonly test: 'exists' | 'missing'; readonly path: Path }
   | { readonly test: Comparison; readonly path: Path; readonly value: unknown }
-  /** Compares the size of a set, map or list, or the length of a text. */
+  /** Compares the number of elements of a set, map or list, or the length of a text. */
   | { readonly test: 'size'; readonly path: Path; readonly is: Comparison; readonly value: number }
   | { readonly test: 'beginsWith'; readonly path: Path; readonly value: string }
   | { readonly test: 'all' | 'any'; readonly conditions: readonly Condition[] }
 
-/** Comparison of an attribute with a value. If their types differ, only `<>` holds. */
+/** Comparison of an attribute with a value. If their types differ, only `<>` is true. */
 export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>='
 
-/** Requires that the attribute exists. */
+/** Condition that the attribute exists. */
 export const exists = (path: Path): Condition => ({ test: 'exists', path })
 
-/** Requires that the attribute does not exist. */
+/** Condition that the attribute does not exist. */
 export const missing = (path: Path): Condition => ({ test: 'missing', path })
 
-/** Requires that this comparison of the attribute with the value holds. */
+/** Condition that compares an attribute with a value. */
 export const is = (path: Path, test: Comparison, value: unknown): Condition => ({ test, path, value })
 
-/** Requires that this comparison of the attribute's size with the number holds. */
+/** Condition that compares the size of an attribute with a number. */
 export const sizeIs = (path: Path, comparison: Comparison, value: number): Condition => ({
   test: 'size',
   path,
@@ -30,39 +30,39 @@ export const sizeIs = (path: Path, comparison: Comparison, value: number): Condi
   value,
 })
 
-/** Requires that the text begins with the value. */
+/** Condition that the attribute's text begins with the value. */
 export const beginsWith = (path: Path, value: string): Condition => ({ test: 'beginsWith', path, value })
 
-/** Requires all of these conditions. */
+/** Condition that all of these conditions are true. */
 export const all = (...conditions: readonly Condition[]): Condition => ({ test: 'all', conditions })
 
-/** Requires at least one of these conditions. */
+/** Condition that at least one of these conditions is true. */
 export const any = (...conditions: readonly Condition[]): Condition => ({ test: 'any', conditions })
 
-/** A change of one attribute. All changes of one update see the item as it was before the update. */
+/** Change of one attribute in a DynamoDB update. All changes of one update see the item as it was before the update. */
 export type Change =
   | { readonly do: 'set' | 'setOnce'; readonly path: Path; readonly value: unknown }
   | { readonly do: 'remove'; readonly path: Path }
   | { readonly do: 'add'; readonly path: string; readonly value: number | ReadonlySet<string> }
   | { readonly do: 'take'; readonly path: string; readonly value: ReadonlySet<string> }
 
-/** Sets an attribute. */
+/** Change that sets an attribute. */
 export const set = (path: Path, value: unknown): Change => ({ do: 'set', path, value })
 
-/** Sets an attribute that does not exist yet. */
+/** Change that sets an attribute only if it does not exist yet. */
 export const setOnce = (path: Path, value: unknown): Change => ({ do: 'setOnce', path, value })
 
-/** Removes an attribute. */
+/** Change that removes an attribute. */
 export const remove = (path: Path): Change => ({ do: 'remove', path })
 
-/** Adds elements to a set. */
+/** Change that adds elements to an attribute that is a set of texts. DynamoDB creates a missing set. */
 export const add = (path: string, ...elements: readonly string[]): Change => ({
   do: 'add',
   path,
   value: new Set(elements),
 })
 
-/** Removes elements from a set; DynamoDB deletes a set that becomes empty. */
+/** Change that removes elements from an attribute that is a set of texts. DynamoDB deletes a set that becomes empty. */
 export const take = (path: string, ...elements: readonly string[]): Change => ({
   do: 'take',
   path,

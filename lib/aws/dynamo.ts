@@ -23,29 +23,29 @@ let client: DynamoDBClient | undefined
 let shared: Dynamo | undefined
 
 /**
- * Returns the DynamoDB client that this process shares, created on first use. Region, credentials and endpoint come
- * from the environment.
+ * Returns the DynamoDB client of this process, created on first use. Region, credentials and endpoint come from the
+ * environment variables.
  */
 export function sharedClient(): DynamoDBClient {
   client ??= dynamoClient()
   return client
 }
 
-/** Returns the DynamoDB actions over the process's shared client. */
+/** Returns the DynamoDB actions of this process's shared client. */
 export function dynamo(): Dynamo {
   shared ??= createDynamo(sharedClient())
   return shared
 }
 
-/** Opens the table with this name over the process's shared client. */
+/** Opens a DynamoDB table by its name, with the shared client of this process. */
 export function openTable(name: string): Table {
   return createTable(dynamo(), name)
 }
 
-/** Creates a client of DynamoDB with our time-outs. */
+/** Creates a DynamoDB client with the time-outs of CLIENT_DEFAULTS. */
 export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {
   const client = new DynamoDBClient({ ...CLIENT_DEFAULTS, ...config })
-  // This step runs within the retries of a request, so it sees the outcome of each try.
+  // The SDK runs this middleware once per attempt of a request. So `isRefused` is true only if DynamoDB throttled every attempt.
   client.middlewareStack.add(
     (next) => {
       let isRefused = true
@@ -63,7 +63,7 @@ export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient 
   return client
 }
 
-/** Creates the DynamoDB actions over this client. */
+/** Creates the DynamoDB actions that use this client. */
 export function createDynamo(client: DynamoDBClient): Dynamo {
   return {
     async getItem({ table, key, isConsistent }) {
@@ -143,17 +143,17 @@ export function createDynamo(client: DynamoDBClient): Dynamo {
 
 type Attributes = Record<string, AttributeValue>
 
-/** Converts the attributes of an item or a key to DynamoDB's format. */
+/** Converts an item or a key to DynamoDB's attribute format. */
 export function toAttributes(attributes: object): Attributes {
   return marshall({ ...attributes }, { removeUndefinedValues: true })
 }
 
-/** The cast is right: every item of a table has the attributes of its key. */
+/** Converts DynamoDB attributes to an item. The cast is safe: every item of a table has the attributes `pk` and `sk`. */
 function toItem(attributes: Attributes | undefined): Item {
   return unmarshall(attributes ?? {}) as Item
 }
 
-/** Converts a query's or scan's response into a page. */
+/** Converts the response of a query or scan into a page of items. */
 export function asPage({
   Items,
   LastEvaluatedKey: last,
@@ -161,7 +161,7 @@ export function asPage({
   return { items: (Items ?? []).map(toItem), next: last && unmarshall(last) }
 }
 
-/** Builds the input of a query or scan from its options. */
+/** Builds the request parameters of a query or scan from its options. */
 export function pageInput(
   { isConsistent, after, limit, isKeysOnly, filter }: PageOptions,
   expressions: ReturnType<typeof placeholders>,
@@ -176,7 +176,7 @@ export function pageInput(
   }
 }
 
-/** Returns expression names and values as request parameters. */
+/** Returns the attribute names and values of these expressions as request parameters. */
 export function attributesOf(expressions: ReturnType<typeof placeholders>) {
   const { names, values } = expressions.attributes()
   return {
@@ -185,14 +185,14 @@ export function attributesOf(expressions: ReturnType<typeof placeholders>) {
   }
 }
 
-/** Builds the input of a write from its condition. */
+/** Builds the request parameters for the condition of a write. */
 export function conditionInput(when: Condition | undefined) {
   if (!when) return {}
   const expressions = placeholders()
   return { ConditionExpression: expressions.condition(when), ...attributesOf(expressions) }
 }
 
-/** Builds the input of an update. */
+/** Builds the request parameters of an update. */
 export function updateInput({
   update,
   changes,
@@ -207,7 +207,7 @@ export function updateInput({
   }
 }
 
-/** Returns false if the condition of a write did not hold. */
+/** Waits for a conditional write. Returns false if its condition was false. */
 async function conditionHeld(write: Promise<unknown>): Promise<boolean> {
   try {
     await write
@@ -225,7 +225,7 @@ const THROTTLED: ReadonlySet<string> = new Set([
   'RequestLimitExceeded',
 ])
 
-/** True if DynamoDB did nothing because no throughput was left. */
+/** Returns true if DynamoDB rejected the request because the table's throughput was exceeded. The request then changed nothing. */
 export function isThrottling(error: unknown): boolean {
   return error instanceof Error && THROTTLED.has(error.name)
 }

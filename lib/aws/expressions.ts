@@ -1,7 +1,7 @@
 import type { Change, Condition, Path } from './conditions.ts'
 import type { KeyRange } from './requests.ts'
 
-/** Creates the builder of one request's expressions, with placeholders for attribute names and values. */
+/** Creates the builder of one request's expressions. It replaces attribute names and values by placeholders, as DynamoDB requires. */
 export function placeholders() {
   const names = new Map<string, string>()
   const values: Record<string, unknown> = {}
@@ -17,7 +17,10 @@ export function placeholders() {
   }
   const pathOf = (path: Path): string => (typeof path === 'string' ? [path] : path).map(nameOf).join('.')
 
-  /** Writes a condition (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html). */
+  /**
+   * Builds a condition expression
+   * (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html).
+   */
   function condition(of: Condition): string {
     switch (of.test) {
       case 'exists':
@@ -37,12 +40,12 @@ export function placeholders() {
     }
   }
 
-  /** Adds only necessary parentheses, because DynamoDB refuses redundant ones. */
+  /** Builds a nested condition. It adds only necessary parentheses, because DynamoDB rejects redundant ones. */
   function operand(of: Condition): string {
     return (of.test === 'all' || of.test === 'any') && of.conditions.length > 1 ? `(${condition(of)})` : condition(of)
   }
 
-  /** Writes an update (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html). */
+  /** Builds an update expression (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html). */
   function update(changes: readonly Change[]): string {
     const clauses = Map.groupBy(changes, ({ do: verb }) => CLAUSES[verb])
     return [...clauses].map(([clause, of]) => `${clause} ${of.map(change).join(', ')}`).join(' ')
@@ -56,7 +59,7 @@ export function placeholders() {
     return of.do === 'setOnce' ? `${path} = if_not_exists(${path}, ${value})` : `${path} ${value}`
   }
 
-  /** Writes a key condition (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html). */
+  /** Builds a key condition (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html). */
   function keyCondition({ partition, from, to, prefix, index }: KeyRange): string {
     const partitionKey = `${nameOf(index?.partitionKey ?? 'pk')} = ${placeholderOf(partition)}`
     const sortKey = () => nameOf(index?.sortKey ?? 'sk')

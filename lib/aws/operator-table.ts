@@ -6,7 +6,7 @@ import type { OperatorDynamo, Page, PageKey } from './requests.ts'
 import { parseItem, type RangeOptions } from './table.ts'
 import { createTransactingTable, createTransactionClient } from './transactions.ts'
 
-/** Creates the DynamoDB actions over this client, with transactions and scans, for operators. */
+/** Creates the DynamoDB actions of this client, with transactions and scans. Only operators' tools may scan tables. */
 export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   return {
     ...createTransactionClient(client),
@@ -17,12 +17,12 @@ export function connectOperator(client: DynamoDBClient): OperatorDynamo {
   }
 }
 
-/** Creates a table that can also be scanned. Only operators' tools and the repair of the vault lists need that. */
+/** Creates a table that can also be scanned. Only operators' tools and the repair of the vault lists scan tables. */
 export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
   return {
     ...createTransactingTable(dynamo, table),
 
-    /** Yields all items of the table, page by page. Reads are not consistent by default. */
+    /** Yields all items of the table, page by page. Reads are eventually consistent by default. */
     async *scan<S extends z.ZodType>(schema: S, options: RangeOptions = {}): AsyncGenerator<z.output<S>[]> {
       let after: PageKey | undefined
       do {
@@ -33,10 +33,9 @@ export function createOperatorTable(dynamo: OperatorDynamo, table: string) {
     },
   }
 }
-/** A table that can also be scanned, for operators. */
 export type OperatorTable = ReturnType<typeof createOperatorTable>
 
-/** Opens the table with this name over the process's shared client, so that it can be scanned. */
+/** Opens a DynamoDB table by its name, with scans, with the shared client of this process. */
 export function openOperatorTable(name: string): OperatorTable {
   return createOperatorTable(connectOperator(sharedClient()), name)
 }

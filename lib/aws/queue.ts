@@ -16,7 +16,7 @@ function sqs(): SQSClient {
   return shared
 }
 
-/** Creates an SQS client with our time-outs. */
+/** Creates an SQS client with the time-outs of CLIENT_DEFAULTS. */
 export function sqsClient(config: SQSClientConfig = {}): SQSClient {
   return new SQSClient({ ...CLIENT_DEFAULTS, ...config })
 }
@@ -24,7 +24,7 @@ export function sqsClient(config: SQSClientConfig = {}): SQSClient {
 const BATCH = 10
 const TRIES = 3
 
-/** A received message, its id, the number of its receives, and the receipt of this one. */
+/** Received SQS message with its id. `receives` counts how often SQS delivered it; `receipt` identifies this delivery. */
 export type Received<Message> = {
   readonly message: Message
   readonly messageId: string
@@ -32,21 +32,22 @@ export type Received<Message> = {
   readonly receipt: string
 }
 
-/** Options for sent messages. */
+/** Options for sending messages to an SQS queue. */
 export type SendOptions<Message> = {
-  /** Whole seconds before they can be received, at most 900. */
+  /** Whole seconds for which SQS delays the messages, at most 900. */
   readonly delaySeconds?: number | undefined
   /**
-   * Tenant of a message. While one tenant keeps the consumers busy, a standard queue delivers others' messages first.
-   * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+   * Returns the tenant of a message. While one tenant's messages keep the consumers busy, a standard queue delivers
+   * messages of other tenants first. Source:
+   * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
    */
   readonly groupOf?: (message: Message) => string
   readonly client?: SQSClient
 }
 
 /**
- * Sends each message as JSON to the queue with this URL: ten per request, eight requests concurrently. SQS delivers
- * each message at least once, in any order. Throws if one was not sent; others may have been.
+ * Sends each message as JSON to an SQS queue, with ten messages per request and eight concurrent requests. SQS delivers
+ * each message at least once, in any order. Throws if a message was not sent. Other messages may have been sent then.
  */
 export function sendMessages<Message extends object>(
   queueUrl: string,
@@ -71,8 +72,8 @@ export function sendMessages<Message extends object>(
 }
 
 /**
- * Hides a received message for whole seconds from now, at most 12 hours after its receipt. SQS then delivers it again.
- * Throws if SQS cannot be reached, or the message is no longer hidden.
+ * Hides a received message for `seconds` from now. SQS then delivers the message again. SQS allows at most 12 hours
+ * since the message was received. Throws if SQS cannot be reached, or if the message is no longer hidden.
  */
 export async function hideMessage(queueUrl: string, receipt: string, seconds: number, client = sqs()): Promise<void> {
   await client.send(
@@ -80,7 +81,7 @@ export async function hideMessage(queueUrl: string, receipt: string, seconds: nu
   )
 }
 
-/** Returns the URL of the queue with this name. Throws if there is none. */
+/** Returns the URL of an SQS queue by its name. Throws if the queue does not exist. */
 export async function findQueueUrl(name: string, client = sqs()): Promise<string> {
   const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
   if (QueueUrl === undefined) throw new Error(`SQS returns no URL for the queue ${name}.`)

@@ -1,22 +1,22 @@
 import type { Change, Condition } from './conditions.ts'
 
-/** Key of an item. */
+/** Primary key of a DynamoDB item: partition key and sort key. */
 export type ItemKey = { readonly pk: string; readonly sk: string }
 
-/** An item with its attributes, as in DynamoDB. */
+/** DynamoDB item: its primary key and its other attributes. */
 export type Item = ItemKey & Readonly<Record<string, unknown>>
 
-/** Attributes of the item before a page: those of its key and, in an index, of the index's key. */
+/** Key attributes of the last item before a page, at which DynamoDB continues. Pages of an index also have the index's key. */
 export type PageKey = Readonly<Record<string, unknown>>
 
 type Index = { readonly name: string; readonly partitionKey: string; readonly sortKey: string }
 
-/** Range of one partition's items, in the order of their sort keys: all, or from `from` to `to`, both included. */
+/** Range of items in one partition, ordered by sort key. `from` and `to` are inclusive; without them the range is the whole partition. */
 export type KeyRange = {
   readonly partition: string | number
   readonly from?: string | number
   readonly to?: string | number
-  /** Text with which the sort keys begin, in place of `from` and `to`. */
+  /** Prefix of the sort keys, as an alternative to `from` and `to`. */
   readonly prefix?: string
   readonly index?: Index
 }
@@ -25,18 +25,18 @@ export type KeyRange = {
 export type PageOptions = {
   readonly isConsistent: boolean
   readonly after?: PageKey | undefined
-  /** Maximum items read before the filter; DynamoDB reads at most 1 MB. */
+  /** Maximum number of items that DynamoDB reads before it applies the filter. It reads at most 1 MB per page. */
   readonly limit?: number | undefined
   readonly isDescending?: boolean | undefined
   readonly isKeysOnly?: boolean | undefined
-  /** Condition of returned items. Items that do not meet it are still read. */
+  /** Condition for the returned items. DynamoDB also reads and charges the other items. */
   readonly filter?: Condition | undefined
 }
 
-/** Items and the key of the next page; no `next` after the last page. */
+/** Page of items. `next` is the key at which the next page begins; undefined after the last page. */
 export type Page = { readonly items: readonly Item[]; readonly next?: PageKey | undefined }
 
-/** One write of a transaction. */
+/** One write, or one check of a condition, in a DynamoDB transaction. */
 export type Write =
   | { readonly put: Item; readonly when?: Condition | undefined }
   | { readonly delete: ItemKey; readonly when?: Condition | undefined }
@@ -53,8 +53,8 @@ type TransactionOutcome =
   | { readonly isUncertain: true; readonly error: unknown }
 
 /**
- * DynamoDB, one method for each of its actions. A conditional write returns false, or null, if its condition does not
- * hold. Every method throws if DynamoDB cannot be reached or refuses the request. Source:
+ * The actions of DynamoDB that this service uses, one method each. A conditional write returns false or null if its
+ * condition is false. Every method throws if DynamoDB cannot be reached or rejects the request. Source:
  * https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
  */
 export type Dynamo = {
@@ -63,7 +63,7 @@ export type Dynamo = {
     readonly key: ItemKey
     readonly isConsistent: boolean
   }): Promise<Item | undefined>
-  /** Takes at most 100 keys. Also returns the keys that DynamoDB did not process. */
+  /** Reads the items of at most 100 keys. `undone` has the keys that DynamoDB did not process. */
   batchGetItem(request: {
     readonly table: string
     readonly keys: readonly ItemKey[]
@@ -75,7 +75,7 @@ export type Dynamo = {
     readonly item: Item
     readonly when?: Condition | undefined
   }): Promise<boolean>
-  /** Returns the item after the change. */
+  /** Returns the changed item; null if the condition was false. */
   updateItem(request: {
     readonly table: string
     readonly key: ItemKey
@@ -88,16 +88,19 @@ export type Dynamo = {
     readonly key: ItemKey
     readonly when?: Condition | undefined
   }): Promise<boolean>
-  /** Takes at most 25 writes. Returns those that DynamoDB did not process, all of them if the table was throttled. */
+  /** Makes at most 25 writes. Returns the writes that DynamoDB did not process: all of them if the table was throttled. */
   batchWriteItem(request: {
     readonly table: string
     readonly writes: readonly BatchWrite[]
   }): Promise<readonly BatchWrite[]>
 }
 
-/** DynamoDB with transactions. Only scheduled jobs, their queue and operators' tools bundle this part of the SDK. */
+/**
+ * DynamoDB actions with transactions. Only scheduled jobs, their queue consumer and operators' tools bundle this part
+ * of the SDK, which keeps other bundles small.
+ */
 export type TransactingDynamo = Dynamo & {
-  /** Makes all or none of at most 100 writes of one table. Repeated requests with the same token write once. */
+  /** Makes all or none of at most 100 writes to one table. Repeated requests with the same token write only once. */
   transactWriteItems(request: {
     readonly table: string
     readonly writes: readonly Write[]
@@ -105,26 +108,29 @@ export type TransactingDynamo = Dynamo & {
   }): Promise<TransactionOutcome>
 }
 
-/** DynamoDB for operators, who also read whole tables. */
+/** DynamoDB actions for operators' tools, with scans of whole tables. */
 export type OperatorDynamo = TransactingDynamo & {
   scan(request: { readonly table: string } & PageOptions): Promise<Page>
 }
 
-/** A write without a condition. */
+/** Unconditional write of a batch. */
 export type BatchWrite = { readonly put: Item } | { readonly delete: ItemKey }
 
-/** Error for a request that DynamoDB cannot serve now. Like the SDK's own errors, `$metadata` marks it as temporary. */
+/** Error for a request that DynamoDB cannot serve at present. The field `$metadata`, as in the SDK's errors, marks it as temporary. */
 export class TableError extends Error {
   override readonly name: string = 'TableError'
   readonly $metadata = {}
 }
 
-/** Error for an item in a form that this version does not know, because a newer version wrote it. */
+/** Error for an item that does not match the schema of this version. A newer version has probably written the item. */
 export class UnknownFormError extends TableError {
   override readonly name = 'UnknownFormError'
 }
 
-/** True if a request that ended with this error certainly did nothing. After a time-out or a lost response that is uncertain. */
+/**
+ * Returns true if the request that failed with this error certainly changed nothing. After a time-out or a lost
+ * response the effect is unknown.
+ */
 export function wasRefused(error: unknown): boolean {
   return error instanceof Error && 'isRefused' in error && error.isRefused === true
 }

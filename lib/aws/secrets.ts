@@ -16,7 +16,7 @@ function secretsManager(): SecretsManagerClient {
   return shared
 }
 
-/** Maximum time until a changed secret reaches every container. */
+/** Milliseconds for which a container caches a secret. A changed secret reaches every container within this time. */
 const LIFETIME_MS = 5 * 60_000
 
 const latest = new Map<string, () => Promise<GetSecretValueCommandOutput>>()
@@ -28,12 +28,12 @@ function readLatest(secretId: string): Promise<GetSecretValueCommandOutput> {
   return read()
 }
 
-/** Returns the version of the cached secret, at most five minutes old. Throws if no read of the secret has succeeded. */
+/** Returns the version id of a secret, at most five minutes old. Throws if no version is cached and Secrets Manager cannot be read. */
 export async function readSecretVersion(secretId: string): Promise<string | undefined> {
   return (await readLatest(secretId)).VersionId
 }
 
-/** Like `readSecretJson`, but returns the cached value whose version `readSecretVersion` returns. */
+/** Returns a secret like `readSecretJson`, but from the same cached read as `readSecretVersion`. */
 export async function readLatestSecretJson<Schema extends z.ZodType>(
   secretId: string,
   schema: Schema,
@@ -42,8 +42,8 @@ export async function readLatestSecretJson<Schema extends z.ZodType>(
 }
 
 /**
- * Reads the JSON secret with this ARN or name. Throws if it cannot be read or does not match the schema; no error
- * contains any part of the secret.
+ * Reads the secret with this ARN or name as JSON. Throws if the secret cannot be read or does not match the schema. No
+ * error contains any text of the secret.
  */
 export async function readSecretJson<Schema extends z.ZodType>(
   secretId: string,
@@ -63,12 +63,12 @@ function parseSecret<Schema extends z.ZodType>(
   schema: Schema,
 ): z.output<Schema> {
   const parsed = schema.safeParse(parseJson(SecretString ?? ''))
-  // The error omits the cause and the issues: a JSON error quotes the text, and an issue can quote keys and values.
+  // The error omits its cause. A JSON error quotes text of the secret, and a schema error can quote its keys and values.
   if (!parsed.success) throw new Error(`The secret ${secretId} does not have the expected form.`)
   return parsed.data
 }
 
-/** Writes JSON to the secret with this ARN or name. Throws if it cannot be written. */
+/** Writes a value as JSON to the secret with this ARN or name. Throws if Secrets Manager rejects the write. */
 export async function writeSecretJson(secretId: string, value: unknown, client = secretsManager()): Promise<void> {
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: JSON.stringify(value) }))
 }

@@ -7,18 +7,21 @@ import { any, type Change, type Condition, is, missing, set } from './conditions
 import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
 import { TableError, UnknownFormError } from './requests.ts'
 
-/** Options of a read, consistent by default. An inconsistent read may lag by a second, but costs half. */
+/**
+ * Options of a read. Reads are strongly consistent by default. An eventually consistent read may return data that are a
+ * second old, but costs half.
+ */
 type ReadOptions = { readonly isConsistent?: boolean }
 
-/** Options for the items of a range. */
+/** Options of a query for all items of a range. */
 export type RangeOptions = Partial<Omit<PageOptions, 'after'>>
 
-/** An update of one item, made if a condition holds. */
+/** Changes of one item, made only if the condition is true. */
 export type Update = { readonly changes: readonly Change[]; readonly when: Condition }
 
 const READ_BATCH = 100
 const WRITE_BATCH = 25
-/** Pauses in milliseconds before the unprocessed part of a batch is sent again: short while a caller waits, long in jobs. */
+/** Pauses in milliseconds before the unprocessed items of a batch are sent again, while a caller waits for the result. */
 const SHORT_PAUSES_MS = [25, 50, 100, 200]
 const LONG_PAUSES_MS = [...SHORT_PAUSES_MS, 400, 800, 1_600]
 const MAX_NAMED = 5
@@ -27,11 +30,10 @@ const DELETED_AT_ONCE = 500
 const Key = z.object({ pk: z.string(), sk: z.string() })
 
 /**
- * Creates a table of DynamoDB with the keys `pk` and `sk`. Codecs convert values in both directions. Every method
- * throws if the table cannot be reached, or an item does not parse.
- *
- * The SDK repeats a conditional write whose response was lost, even if it was made. So each write records its
- * `writeId`, and its condition also holds for the item that it wrote itself.
+ * Creates a DynamoDB table with the keys `pk` and `sk`. Codecs convert values in both directions. Every method throws
+ * if the table cannot be reached, or an item does not match its schema. The SDK repeats a conditional write whose
+ * response was lost, even if DynamoDB executed it. So each write stores a `writeId`, and its condition is also true for
+ * an item with the same `writeId`.
  */
 export function createTable(dynamo: Dynamo, table: string) {
   async function* queryPages(range: KeyRange, options: RangeOptions = {}): AsyncGenerator<readonly Item[]> {
@@ -58,7 +60,7 @@ export function createTable(dynamo: Dynamo, table: string) {
     })
   }
 
-  /** Returns the first page: at most `limit` items or 1 MB, and the key of the next page. */
+  /** Returns one page of a range: at most `limit` items or 1 MB, and the key of the next page. */
   const getPage = async <S extends z.ZodType>(
     schema: S,
     range: KeyRange,
@@ -91,8 +93,8 @@ export function createTable(dynamo: Dynamo, table: string) {
     },
 
     /**
-     * Returns the existing items of these keys, in no order. Each request has 100 keys, and eight run concurrently.
-     * Throws if DynamoDB has not processed all within 0.4 s.
+     * Returns the existing items of these keys, in any order. Each request reads 100 keys, and eight requests run
+     * concurrently. Throws if DynamoDB has not processed all keys after retries for 0.4 s.
      */
     async getMany<S extends z.ZodType>(
       schema: S,
@@ -132,14 +134,14 @@ export function createTable(dynamo: Dynamo, table: string) {
 
     put,
 
-    /** Adds an item; returns false if one with its key exists. */
+    /** Adds an item. Returns false if an item with the same key exists. */
     add: <S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Promise<boolean> =>
       put(schema, key, value, missing('pk')),
 
     /**
-     * Writes items, also over existing ones with the same keys. Each request has 25 items, and eight run concurrently.
-     * Tries again for 3.2 s, or 0.4 s while a caller waits. The last of several items with one key is written. A
-     * failure may leave some items written.
+     * Writes these items and replaces existing items with the same keys. Each request writes 25 items, and eight
+     * requests run concurrently. Unprocessed items are retried for 3.2 s, or for 0.4 s while a caller waits. The last
+     * of several items with the same key is written. A failure may leave some items written.
      */
     putMany: (items: readonly Item[], { doesCallerWait = false } = {}): Promise<void> =>
       writeMany(
@@ -147,24 +149,28 @@ export function createTable(dynamo: Dynamo, table: string) {
         doesCallerWait ? SHORT_PAUSES_MS : LONG_PAUSES_MS,
       ),
 
-    /** Changes an item; returns false if the condition did not hold. */
+    /** Changes an item. Returns false if the condition was false. */
     update: async (key: ItemKey, changeAndGet: Update): Promise<boolean> =>
       (await changeItem(key, changeAndGet)) !== null,
 
-    /** Changes an item and returns it after the change; undefined if the condition did not hold. */
+    /** Changes an item and returns the changed item. Returns undefined if the condition was false. */
     async change<S extends z.ZodType>(schema: S, key: ItemKey, change: Update): Promise<z.output<S> | undefined> {
       const item = await changeItem(key, change)
       return item === null ? undefined : parseItem(schema, item)
     },
 
-    /** Changes an item unconditionally, or adds it. Only for changes that do no harm if they are made twice. */
+    /**
+     * Changes an item unconditionally, or adds it. A retry may make the changes twice, so use it only for changes where
+     * that is harmless.
+     */
     async write(key: ItemKey, changes: readonly Change[]): Promise<void> {
       await dynamo.updateItem({ table, key, changes })
     },
 
     /**
      * Adds `by` to a counter that expires at `until`, unless the sum would exceed `max`. Returns the sum, or undefined
-     * if nothing was added. After a lost response it may add twice, or return undefined although it added.
+     * if nothing was added. If a response is lost, the retry may add twice, or return undefined although the first
+     * attempt added.
      */
     async count(
       key: ItemKey,
@@ -180,13 +186,16 @@ export function createTable(dynamo: Dynamo, table: string) {
       return item === null ? undefined : z.object({ counted: z.number() }).parse(item).counted
     },
 
-    /** Deletes an item; returns false if the condition did not hold. */
+    /** Deletes an item. Returns false if the condition was false. */
     delete: (key: ItemKey, when?: Condition): Promise<boolean> => dynamo.deleteItem({ table, key, when }),
 
-    /** Deletes the existing items of these keys, 25 in a request, eight requests concurrently. A failure may leave some deleted. */
+    /**
+     * Deletes the items of these keys. Each request deletes 25 items, and eight requests run concurrently. A failure
+     * may leave some deleted.
+     */
     deleteMany,
 
-    /** Deletes the items of a range that pass the filter. Stops early once `isOver` returns true; returns false if items are left. */
+    /** Deletes the items of a range that match the filter. Stops between pages once `isOver` returns true, and then returns false. */
     async deleteRange(range: KeyRange, isOver: () => boolean, filter?: Condition): Promise<boolean> {
       for await (const page of queryPages(range, { isKeysOnly: true, limit: DELETED_AT_ONCE, filter })) {
         await deleteMany(z.array(Key).parse(page))
@@ -196,12 +205,14 @@ export function createTable(dynamo: Dynamo, table: string) {
     },
   }
 }
-/** A table of DynamoDB, as `createTable` builds it. */
 export type Table = ReturnType<typeof createTable>
 
 type ItemCodec = z.ZodType<unknown, object>
 
-/** Parses an item of a table. Throws UnknownFormError if it does not match: the request ends with 503, and the log names the field. */
+/**
+ * Parses an item of a table. Throws UnknownFormError if the item does not match the schema. The request then fails with
+ * 503, and the log names the fields.
+ */
 export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.output<S> {
   const { success, data, error } = schema.safeParse(item)
   if (success) return data
@@ -209,12 +220,12 @@ export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.outp
   throw new UnknownFormError(`This version does not know the form of an item: ${fields.join('; ')}`)
 }
 
-/** Builds the item that stores a value: its attributes and its key. */
+/** Builds the DynamoDB item that stores a value under this key. */
 export function buildItem<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>): Item {
   return { ...z.encode(schema, value), ...key }
 }
 
-/** Sends a batch, and its unprocessed part again after each pause. Throws TableError if a part remains unprocessed. */
+/** Sends a batch, then sends its unprocessed items again after each pause. Throws TableError if some items are still unprocessed. */
 async function untilDone<T>(
   batch: readonly T[],
   send: (undone: readonly T[]) => Promise<readonly T[]>,
@@ -229,7 +240,7 @@ async function untilDone<T>(
   if (undone.length > 0) throw new TableError('The table left part of a batch undone.')
 }
 
-/** Returns the last element of each key. */
+/** Removes duplicates: keeps the last of all elements with the same key. */
 function distinct<T>(elements: readonly T[], keyOf: (element: T) => string): T[] {
   return [...new Map(elements.map((element) => [keyOf(element), element])).values()]
 }

@@ -24,12 +24,15 @@ import { placeholders } from './expressions.ts'
 import type { Item, TransactingDynamo, Write } from './requests.ts'
 import { createTable } from './table.ts'
 
-/** Milliseconds before each retry of a transaction. Their sum exceeds the 5 s in which DynamoDB ends an interrupted transaction. */
+/** Milliseconds before each retry of a transaction. In total they exceed the 5 s within which DynamoDB ends an interrupted transaction. */
 const TRANSACTION_PAUSES_MS = [50, 100, 200, 400, 800, 1_600, 3_200]
-/** Maximum number of conditional writes in one transaction of `putEach`. One refused write causes a retry of all others. */
+/**
+ * Maximum number of conditional writes in one transaction of `putEach`. If one condition is false, DynamoDB rejects the
+ * whole transaction, so the other writes are retried.
+ */
 const PUTS = 25
 
-/** Creates the DynamoDB actions over this client, with transactions. */
+/** Creates the DynamoDB actions of this client, with transactions. */
 export function createTransactionClient(client: DynamoDBClient): TransactingDynamo {
   return {
     ...createDynamo(client),
@@ -52,7 +55,7 @@ export function createTransactionClient(client: DynamoDBClient): TransactingDyna
   }
 }
 
-/** Creates a table with transactions. */
+/** Creates a DynamoDB table with transactions. */
 export function createTransactingTable(dynamo: TransactingDynamo, table: string) {
   async function makeAll(writes: readonly Write[]): Promise<readonly number[]> {
     const token = randomUUID()
@@ -70,8 +73,9 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     ...createTable(dynamo, table),
 
     /**
-     * Writes each item whose condition holds, and returns the other items. Each request has 25 items, and eight run
-     * concurrently. DynamoDB charges two write units per KB. A failure may leave some items written.
+     * Writes each item whose condition is true. Returns the items whose condition is false. Each transaction has 25
+     * items, and eight transactions run concurrently. DynamoDB charges two write units per KB. A failure may leave some
+     * items written.
      */
     async putEach<Put extends { readonly put: Item; readonly when: Condition }>(puts: readonly Put[]): Promise<Put[]> {
       const refused: Put[] = []
@@ -87,16 +91,15 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
     },
 
     /**
-     * Makes all or none of these writes, never twice. Returns the indexes of the writes whose conditions did not hold.
-     * Throws any other failure, after which all or none may have been made.
+     * Makes all of these writes or none, and never twice. Returns the indexes of the writes whose condition is false.
+     * Throws after any other failure. All or none of the writes may have been made then.
      */
     transact: makeAll,
   }
 }
-/** A table with transactions, for stores. */
 export type TransactingTable = ReturnType<typeof createTransactingTable>
 
-/** Opens the table with this name over the process's shared client, with transactions. */
+/** Opens a DynamoDB table by its name, with transactions, with the shared client of this process. */
 export function openTransactingTable(name: string): TransactingTable {
   return createTransactingTable(createTransactionClient(sharedClient()), name)
 }
@@ -113,19 +116,19 @@ function asTransactItem(TableName: string, write: Write) {
   }
 }
 
-/** Cancellation reasons that a retry may clear (TransactionCanceledException in DynamoDB's API reference). */
+/** Reasons for a cancelled transaction that may disappear with a retry (TransactionCanceledException in DynamoDB's API reference). */
 const PASSING_REASONS: readonly (string | undefined)[] = [
   'TransactionConflict',
   'ThrottlingError',
   'ProvisionedThroughputExceeded',
 ]
 
-/** True if the transaction may have succeeded, or a retry may succeed. */
+/** Returns true if the transaction may have succeeded, or if a retry may succeed. */
 function isUncertain(error: unknown): boolean {
   if (error instanceof TransactionInProgressException || isThrottling(error)) return true
   if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false
   return Sent.safeParse(error).success
 }
 
-/** Error of a request that the SDK has sent: only these have a number of attempts. */
+/** Error of a request that the SDK has sent. The SDK sets a number of attempts only on such errors. */
 const Sent = z.object({ $metadata: z.object({ attempts: z.number() }) })

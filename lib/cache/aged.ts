@@ -1,6 +1,9 @@
 import type { Aged, Namespace } from './cache.ts'
 
-/** Combines several cached responses into one value. It is as old as the oldest response, and stale if one is stale or missing. */
+/**
+ * Combines several cached responses into one value. The value is as old as the oldest response, and stale if a response
+ * is stale or missing.
+ */
 export function combineAges<T>(value: T, parts: readonly (Aged<unknown> | undefined)[], now: number): Aged<T> {
   return {
     value,
@@ -9,7 +12,10 @@ export function combineAges<T>(value: T, parts: readonly (Aged<unknown> | undefi
   }
 }
 
-/** True if a cached response is older than twice its fresh time. The external service that it comes from is then probably down. */
+/**
+ * Returns true if a cached response is older than twice its fresh time. The external service that supplies the data has
+ * then probably failed.
+ */
 export function isOverdue(
   { asOf, isStale }: Aged<unknown>,
   { freshSeconds }: Namespace<unknown>,

@@ -8,43 +8,53 @@ import { type Answers, type CachedAnswer, cacheMemory, nameOf } from './memory.t
 import { type CacheStore, type Entry, FailureCode } from './store.ts'
 
 /**
- * Namespace of cached responses from external services: the first part of their keys, their schema, and the seconds they
- * are fresh and kept.
+ * Group of cached responses from external services. `name` is the first part of their cache keys. A response is fresh
+ * for `freshSeconds` and is deleted after `keepSeconds`.
  */
 export type Namespace<T> = {
   readonly name: string
-  /** Parses stored JSON; its encoded form is stored. */
+  /** Schema of a cached response, which is stored in its encoded form. */
   readonly schema: z.ZodType<T>
   readonly freshSeconds: number
   readonly keepSeconds: number
-  /** Seconds for which a container reuses a response from its memory. Only for namespaces with few keys, none taken from a request. */
+  /**
+   * Seconds for which a container reuses a response from its memory. Only for namespaces with few keys that no request
+   * chooses, so the memory stays small.
+   */
   readonly rememberedSeconds?: number
 }
 
-/** A cached response and the time when it was fetched. `isStale` is true once it is no longer fresh. */
+/** Cached response, and the time when it was fetched. `isStale` is true once the response is older than `freshSeconds` of its namespace. */
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
-/** Key of one cached response within its namespace. */
+/** Key of one cached response within a namespace. */
 export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
 
 type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
   readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
 }
 
-/** Milliseconds for which one container may refresh a response, and maximum wait for a response that another container fetches. */
+/** Milliseconds for which one container has the lease to refresh a response. Other containers wait at most MAX_WAIT_MS for the result. */
 const LEASE_MS = 10_000
 const MAX_WAIT_MS = 8_000
-/** Maximum seconds for which a cached null is fresh. Null means that the external service has no such data. */
+/**
+ * Maximum seconds for which a cached null is fresh. Null means that the external service does not know the requested
+ * data, which can change soon.
+ */
 const NULL_FRESH_SECONDS = 300
-/** Bounds of the growing pause between reads while another container refreshes a response. */
+/**
+ * Milliseconds of the first pause between reads of the cache while another container refreshes a response. The pauses
+ * double up to MAX_PAUSE_MS.
+ */
 const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 200
-/** Seconds without another refresh after a failure of the external service, unless its Retry-After sets them. */
+/** Seconds without a new refresh after the external service failed, unless its Retry-After header sets the time. */
 const PAUSE_AFTER_FAILURE_SECONDS = 5
 
 /**
- * Creates the cache of responses from external services, shared by all containers. Only one container at a time refreshes
- * a response. While a service is down, the stale response is returned. A failure is never cached as a response.
+ * Creates the cache of responses from external services, shared by all containers. Only one container at a time
+ * refreshes a response. While an external service fails, its stale response is returned. A failure is never cached as a
+ * response.
  */
 export function sharedCache({
   table,
@@ -86,15 +96,15 @@ export function sharedCache({
   const memory = cacheMemory({ read, now })
 
   function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: Answers): Cached<Keys> {
-    // The cast is right: each response has the name of its key.
+    // The cast is safe: each response has the name of its cache key.
     return Object.fromEntries(
       Object.entries(keys).map(([name, cacheKey]) => [name, aged(cacheKey, answers.get(nameOf(cacheKey)))]),
     ) as Cached<Keys>
   }
 
   /**
-   * Fetches and caches a response; stores a failure for the containers that wait. Null in place of a cached value is a
-   * failure, because data does not vanish within a moment.
+   * Fetches a response and caches it. After a failure it stores the error, so that waiting containers stop waiting. A
+   * null in place of a cached value counts as a failure, because data rarely disappear.
    */
   async function refresh<T>(
     cacheKey: CacheKey<T>,
@@ -115,30 +125,35 @@ export function sharedCache({
   }
 
   return {
-    /** Caches this response in place of any other, and returns it. */
+    /** Caches a response, replaces an earlier one, and returns it. */
     put,
 
-    /** Caches these responses, 25 in a request; not for namespaces with `rememberedSeconds`. A failure may leave some cached. */
+    /**
+     * Caches responses, 25 per request. A failure may leave some of them cached. Not for namespaces with
+     * `rememberedSeconds`, whose copies in memory would stay old.
+     */
     putMany: <T>(answers: readonly (readonly [CacheKey<T>, T])[]): Promise<void> =>
       table.putMany(answers.map(([cacheKey, value]) => entryOf(cacheKey, value))),
 
-    /** Returns the cached responses of these keys, at most 100, in one read; fetches nothing. */
+    /** Returns the cached responses of at most 100 keys with one read. It fetches nothing from external services. */
     async get<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await read(Object.values(keys)))
     },
 
     /**
-     * Like `get`, but serves namespaces with `rememberedSeconds` from this container's memory, with their true age.
-     * Concurrent callers share a read. While the table fails, remembered responses are returned.
+     * Returns cached responses like `get`, but takes responses in namespaces with `rememberedSeconds` from this
+     * container's memory. Their age is still the true age. Concurrent callers share one read. If the table fails, the
+     * responses in memory are returned.
      */
     async recall<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys): Promise<Cached<Keys>> {
       return named(keys, await memory.recall(Object.values(keys)))
     },
 
     /**
-     * Returns the cached response while it is fresh, else fetches a new one, else returns the stale one. Only one of
-     * several concurrent callers fetches and pays from its request budget. Without a cached response it throws the
-     * AppError of the fetch or of the refused payment. Other errors of `fetch` are thrown unchanged.
+     * Returns the cached response if it is fresh. Otherwise it fetches a new response. It returns the stale response if
+     * the fetch fails, the request budget is exhausted, or another caller already fetches. Only the caller that fetches
+     * is charged. Without a cached response it throws the AppError of the fetch or of the exhausted budget. Other
+     * errors of `fetch` are always thrown.
      */
     async getOrFetch<T>(cacheKey: CacheKey<T>, payment: Payment, fetch: () => Promise<T>): Promise<Aged<T>> {
       const name = nameOf(cacheKey)
@@ -175,7 +190,10 @@ export function sharedCache({
 }
 export type SharedCache = ReturnType<typeof sharedCache>
 
-/** Parses a stored response. One in another form counts as missing (docs/decisions/0064-items-expand-migrate-contract.md). */
+/**
+ * Parses a stored response. A response that does not match the schema counts as missing
+ * (docs/decisions/0064-items-expand-migrate-contract.md).
+ */
 function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): CachedAnswer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)

@@ -1,18 +1,18 @@
 import { logger } from '../core/logger.ts'
 import type { CacheKey } from './cache.ts'
 
-/** A response as stored; `freshUntil` in epoch milliseconds. */
+/** Cached response as stored. `freshUntil` is in epoch milliseconds. */
 export type CachedAnswer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
 
-/** Cached responses that exist, by the names of their entries. */
+/** Cached responses by the names of their cache entries. Missing entries are left out. */
 export type Answers = ReadonlyMap<string, CachedAnswer<unknown>>
 
-/** A key's response, or the read that will return it, and the time until which it is not read again. */
+/** Response in memory, or the running read that will return it. `until` is the time in epoch milliseconds from which it is read again. */
 type RememberedAnswer = { readonly answer: Promise<CachedAnswer<unknown> | undefined>; readonly until: number }
 
 /**
- * Creates a container's memory of responses in namespaces with `rememberedSeconds`. No request chooses their keys, so
- * they are few. A missing response is not remembered.
+ * Creates a container's memory of cached responses, for namespaces with `rememberedSeconds`. No request chooses their
+ * keys, so the memory stays small. A missing response is not remembered, so it is read again each time.
  */
 export function cacheMemory({
   read,
@@ -45,8 +45,9 @@ export function cacheMemory({
 
   return {
     /**
-     * Returns the responses of these keys; reads expired ones in one read that concurrent callers share. If that fails,
-     * remembered responses count for the same time again. Throws if nothing was remembered.
+     * Returns the cached responses of these keys. Expired responses are read again in one read, which concurrent
+     * callers share. If the read fails, the expired responses are used for another `rememberedSeconds`. Throws if the
+     * read fails and a key has no response in memory.
      */
     async recall(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
       const due = keys.filter((key) => (memory.get(nameOf(key))?.until ?? 0) <= now())
@@ -70,7 +71,7 @@ export function cacheMemory({
   }
 }
 
-/** Returns the name of a key's entry in the table. */
+/** Returns the name of a key's cache entry in the table. */
 export function nameOf({ namespace, key }: CacheKey<unknown>): string {
   return `${namespace.name}#${key}`
 }

@@ -2,17 +2,20 @@ import * as z from 'zod'
 import { MAX_RETRY_AFTER_SECONDS, type Pause } from '../core/http.ts'
 import type { Namespace, SharedCache } from './cache.ts'
 
-/** Cache namespace of the times at which services' pauses end, in epoch milliseconds. */
+/** Cache namespace of the times until which requests to external services pause, in epoch milliseconds. */
 const PAUSES: Namespace<number> = {
   name: 'pause',
   schema: z.number(),
   freshSeconds: MAX_RETRY_AFTER_SECONDS,
   keepSeconds: MAX_RETRY_AFTER_SECONDS,
 }
-/** Milliseconds between a container's checks for pauses that other containers began. */
+/** Milliseconds between a container's reads of the shared pause, which other containers may have begun. */
 const READ_EVERY_MS = 1_000
 
-/** Returns the Pause of the service with this name, shared by all containers. Each reads it at most once a second. */
+/**
+ * Returns the pause of requests to the external service with this name. All containers share the pause. Each container
+ * reads it at most once a second.
+ */
 export function sharedPause(
   {
     cache,

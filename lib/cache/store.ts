@@ -6,12 +6,12 @@ import { Timestamp } from '../core/codecs.ts'
 import { UPSTREAM_ERRORS } from '../core/errors.ts'
 import { HOUR } from '../core/time.ts'
 
-/** Error code of a failed refresh: the external service failed, or the table could not be reached. */
+/** Error code of a failed refresh: an external service failed, or the table could not be reached. */
 export const FailureCode = z.enum([...UPSTREAM_ERRORS, 'service_unavailable'])
 
 /**
- * Compressed JSON, because DynamoDB limits items to 400 KB. Unknown compression becomes undefined, so the entry counts
- * as missing (docs/decisions/0064-items-expand-migrate-contract.md).
+ * Gzip-compressed JSON, because DynamoDB limits items to 400 KB. Bytes that cannot be decompressed become undefined, so
+ * the cache entry counts as missing (docs/decisions/0064-items-expand-migrate-contract.md).
  */
 const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   decode: (bytes) => {
@@ -24,13 +24,13 @@ const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
   encode: (json) => gzipSync(JSON.stringify(json)),
 })
 
-/** Cache entry of a key: its response, a running refresh and the last failure. Times are in epoch milliseconds. */
+/** Cache entry: the response, the lease of a running refresh, and the last failure. Times are in epoch milliseconds. */
 const Entry = z.object({
   answer: z.object({ json: Compressed, asOf: Timestamp, freshUntil: z.number() }).optional(),
   refreshingUntil: z.number().optional(),
   failure: z.object({ code: FailureCode, until: z.number() }).optional(),
 })
-/** Stored entry of one key. */
+/** Stored cache entry of one key. */
 export type Entry = z.output<typeof Entry>
 const Expiring = Entry.extend({ expiresAt: z.number() })
 const Item = Entry.extend({ pk: z.string() })
@@ -44,18 +44,18 @@ export function cacheStore(table: Table) {
   return {
     get: async (key: string): Promise<Entry> => (await table.get(Entry, keyOf(key), { isConsistent: false })) ?? {},
 
-    /** Returns the entries of these keys, at most 100 in one read, without missing ones. */
+    /** Returns the existing cache entries of these keys. One request reads at most 100 keys. */
     async getMany(keys: readonly string[]): Promise<Map<string, Entry>> {
       const items = await table.getMany(Item, keys.map(keyOf), { isConsistent: false })
       return new Map(items.map((item) => [item.pk, item]))
     },
 
-    /** Replaces a key's entry with this response. DynamoDB may delete it at `expiresAt`, in seconds since 1970. */
+    /** Replaces the cache entry of a key with this response. DynamoDB may delete the entry from `expiresAt` (seconds since 1970) on. */
     async put(key: string, answer: NonNullable<Entry['answer']>, expiresAt: number): Promise<void> {
       await table.put(Expiring, keyOf(key), { answer, expiresAt })
     },
 
-    /** Like `put` for several keys, 25 in a request. A failure may leave some replaced. */
+    /** Replaces the cache entries of several keys, 25 per request. A failure may leave some of them replaced. */
     putMany: (entries: readonly { key: string; answer: NonNullable<Entry['answer']>; expiresAt: number }[]) =>
       table.putMany(
         entries.map(({ key, ...entry }) => buildItem(Expiring, keyOf(key), entry)),
@@ -63,8 +63,8 @@ export function cacheStore(table: Table) {
       ),
 
     /**
-     * Takes the lease to refresh a key until `until`. Returns false if another container holds it, a failure is
-     * remembered, or the response is not the `seen` one.
+     * Takes the lease to refresh a key's response until `until`. Returns false if another container has the lease, or a
+     * failure was stored recently. Also returns false if the response is no longer the `seen` one.
      */
     takeLease: (key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) =>
       table.update(keyOf(key), {
@@ -82,7 +82,7 @@ export function cacheStore(table: Table) {
 
     releaseLease: (key: string): Promise<void> => table.write(keyOf(key), [remove('refreshingUntil')]),
 
-    /** Releases the lease after a failed refresh, and stores the failure until `failure.until`. */
+    /** Releases the lease after a failed refresh. Stores the failure, which prevents another refresh until `failure.until`. */
     putFailure: (key: string, failure: NonNullable<Entry['failure']>): Promise<void> =>
       table.write(keyOf(key), [set('failure', failure), remove('refreshingUntil')]),
   }

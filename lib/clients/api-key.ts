@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 
-/** Returns this many cryptographically random bytes, as node:crypto's randomBytes does. */
+/** Function that returns `size` cryptographically random bytes, like randomBytes of node:crypto. */
 export type RandomBytes = (size: number) => Uint8Array
 
-/** Environment of an API key, which is part of the key's text. */
+/** Environment in which an API key works. It is part of the key's text. */
 export type KeyEnvironment = 'live' | 'test' | 'local'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -12,15 +12,18 @@ const CHECK_LENGTH = 6
 const FORMAT = /^jk_(?:live|test|local)_([0-9A-Za-z]{10})_[0-9A-Za-z]{38}$/
 
 /**
- * Creates an API key, `jk_<environment>_<clientId>_<secret><check>`, for the client. The caller must keep it, because
- * only its hash is stored.
+ * Creates an API key for a client: `jk_<environment>_<clientId>_<secret><checksum>`. Only the hash of the key is
+ * stored, so the key cannot be shown again.
  */
 export function createApiKey(environment: KeyEnvironment, clientId: string, randomBytes: RandomBytes): string {
   const body = `jk_${environment}_${clientId}_${randomBase62(SECRET_LENGTH, randomBytes)}`
   return body + checkOf(body)
 }
 
-/** Returns the client's id in an API key; null if the format or check is wrong. The key may never have been issued. */
+/**
+ * Returns the client id in an API key; null if the format or checksum is wrong. The key is not looked up, so it may
+ * never have been issued.
+ */
 export function parseApiKey(text: string): { clientId: string } | null {
   const [, clientId] = FORMAT.exec(text) ?? []
   const body = text.slice(0, -CHECK_LENGTH)
@@ -28,12 +31,12 @@ export function parseApiKey(text: string): { clientId: string } | null {
   return { clientId }
 }
 
-/** Returns this many random base62 characters, each equally likely. */
+/** Returns a text of random base62 characters. Each character is equally likely. */
 export function randomBase62(length: number, randomBytes: RandomBytes): string {
   let text = ''
   while (text.length < length) {
     for (const byte of randomBytes(length - text.length)) {
-      // Bytes from 248 up would make the first eight characters likelier than the others.
+      // Bytes from 248 on are skipped. They would make the first eight characters more likely than the others.
       if (byte < 4 * DIGITS.length) text += DIGITS[byte % DIGITS.length]
     }
   }

@@ -1,10 +1,13 @@
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 import type { ListedVaultsStore } from './listed-vaults-store.ts'
 
-/** Returns a function from each of these vaults to the ids of its clients. Throws if the table cannot be reached. */
+/**
+ * Function that reads the client ids of these vaults. It returns a function that looks up one vault's client ids.
+ * Throws if the table cannot be reached.
+ */
 export type FindClients = (vaults: readonly VaultKey[]) => Promise<(vault: VaultKey) => readonly string[]>
 
-/** Builds a FindClients that reads the clients of each requested vault once and caches them. */
+/** Builds a FindClients that reads the clients of each vault only once and then caches them. */
 export function createClientsFinder({ listClientsOf }: Pick<ListedVaultsStore, 'listClientsOf'>): FindClients {
   const found = new Map<string, readonly string[]>()
   return async (vaults) => {

@@ -7,9 +7,10 @@ const CACHE_MS = 60_000
 const UNKNOWN_KEY_MS = 10_000
 
 /**
- * Returns a function that finds an API key with its client; it throws `missing_api_key` or `invalid_api_key`. Records
- * are cached for 60 s, so revoked keys and old limits stay valid that long. New keys work immediately, because a key
- * that the cache lacks is looked up again. After a failed look-up the client's unknown keys are not looked up for 10 s.
+ * Returns a function that finds the client of an API key. The function throws `missing_api_key` or `invalid_api_key`.
+ * Clients and keys are cached for 60 s, so a revoked key and changed limits take effect after up to 60 s. New keys work
+ * immediately, because a key that is not cached is looked up again. After a failed look-up, unknown keys of the same
+ * client are not looked up for 10 s.
  */
 export function identifyClient({
   get,
@@ -19,7 +20,7 @@ export function identifyClient({
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
-  // Only existing clients are cached, so invented ids cannot fill the memory.
+  // Only existing clients are cached. So requests with invented client ids cannot fill the memory.
   const remembered = new Map<string, { record: ClientRecord; until: number; looksFrom: number }>()
   const queries = new Map<string, Promise<ClientRecord | null>>()
 
@@ -65,7 +66,7 @@ export function identifyClient({
 }
 
 function match(record: ClientRecord | null, hash: string) {
-  // All keys are compared, so that the duration does not reveal which one matches.
+  // The hash is compared with all keys, so the duration does not reveal which key matches.
   const key = record?.keys.filter((candidate) => equalHashes(candidate.sha256, hash))[0]
   return record && key && { client: record.client, key }
 }

@@ -4,11 +4,11 @@ import { Address, Amount } from '../core/codecs.ts'
 import { AppError, mustBeAtMost } from '../core/errors.ts'
 import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 
-/** Area of the API that a key can use. */
+/** Part of the API that a key may use. */
 export const Scope = z.enum(['vaults', 'accounts', 'portfolio', 'markets', 'webhooks'])
 export type Scope = z.output<typeof Scope>
 
-/** Rate limit: the maximum number of requests per key in each window, and the window's length in seconds. */
+/** Rate limit of an API key: the maximum number of requests in each time window, and the window's length in seconds. */
 export const Rate = z.object({
   requests: z.int().min(1).max(1_000_000),
   seconds: z.int().min(10).max(3600),
@@ -17,19 +17,19 @@ export type Rate = z.output<typeof Rate>
 
 const ChainId = z.int().positive()
 
-/** Limits of an API key. A list that is missing limits nothing. */
+/** Limits of an API key. An omitted list permits everything. */
 export const KeyLimits = z.object({
   scopes: z.array(Scope).min(1),
   rate: Rate,
-  /** Chains whose vaults the key sees, and from which deposits into its vaults may come. */
+  /** Chains whose vaults the key may see, and from which users may deposit into these vaults. */
   chains: z.array(ChainId).min(1).max(20).optional(),
-  /** Vaults that the key sees and may deposit into, out of those of its client. */
+  /** Vaults of the client that the key may see and deposit into. */
   vaults: z
     .array(z.object({ chainId: ChainId, address: Address }))
     .min(1)
     .max(100)
     .optional(),
-  /** Assets that the key may deposit, by source chain, and the maximum per deposit in the asset's smallest unit. */
+  /** Assets that the key may deposit, by source chain. `amount` is the maximum of one deposit in the asset's smallest unit. */
   largestDeposits: z
     .array(z.object({ chainId: ChainId, asset: Address, amount: Amount }))
     .min(1)
@@ -39,8 +39,9 @@ export const KeyLimits = z.object({
 export type KeyLimits = z.output<typeof KeyLimits>
 
 /**
- * Limits of an API key created without any. The rate is half of API Gateway's in production. The scope `webhooks` is
- * missing, because events report all users' actions and keys inside wallets are public.
+ * Limits of an API key that was created without limits. The rate is half of API Gateway's rate limit in production. The
+ * scope `webhooks` is missing, because keys inside wallet apps are public and webhook events report the actions of all
+ * users.
  */
 export const DEFAULT_LIMITS: KeyLimits = {
   scopes: ['vaults', 'accounts', 'portfolio', 'markets'],
@@ -49,7 +50,7 @@ export const DEFAULT_LIMITS: KeyLimits = {
 
 type Caller = { readonly client: { readonly vaults: readonly Vault[] }; readonly limits: KeyLimits }
 
-/** Lists the client's vaults that the key sees. */
+/** Lists the client's vaults that the API key may see. */
 export function listVisibleVaults({ client, limits: { chains, vaults } }: Caller): Vault[] {
   const isVisible = (vault: VaultKey) =>
     (chains?.includes(vault.chainId) ?? true) &&
@@ -58,8 +59,8 @@ export function listVisibleVaults({ client, limits: { chains, vaults } }: Caller
 }
 
 /**
- * Returns the visible vault at this address, on this chain if given. Throws `chain_not_allowed` and `vault_not_allowed`
- * only by the key's own limits, so these errors reveal no vault. Otherwise throws what `findVault` throws.
+ * Returns the vault at this address that the API key may see. Throws `chain_not_allowed` and `vault_not_allowed` only
+ * by the key's own limits, so these errors do not reveal existing vaults. Otherwise throws the errors of `findVault`.
  */
 export function findVisibleVault(caller: Caller, address: AddressText, chainId: number | undefined): Vault {
   const { limits } = caller
@@ -71,7 +72,7 @@ export function findVisibleVault(caller: Caller, address: AddressText, chainId: 
   return findVault(listVisibleVaults(caller), address, chainId)
 }
 
-/** Throws `chain_not_allowed` or `deposit_limit_exceeded` if the key may not deposit this amount. */
+/** Throws `chain_not_allowed` or `deposit_limit_exceeded` if the API key may not deposit this amount from this chain. */
 export function requireAllowedDeposit(
   limits: KeyLimits,
   { chainId, asset, amount }: { readonly chainId: number; readonly asset: AddressText; readonly amount: bigint },

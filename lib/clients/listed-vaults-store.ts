@@ -11,28 +11,29 @@ const Keyed = z.looseObject({ pk: z.string(), sk: z.string() })
 const VaultClients = z.object({ clients: z.set(z.string()) })
 const VaultClientsItem = VaultClients.extend({ pk: z.string() })
 
-/** Range of addresses, ordered as numbers, both ends included. */
+/** Range of addresses, ordered as numbers. `from` and `to` are inclusive. */
 export type AddressRange = { readonly from: Address; readonly to: Address }
 
 const ALL_ADDRESSES: AddressRange = { from: zeroAddress, to: `0x${'f'.repeat(40)}` }
 
-/** A client's vault that the list of its chain's vaults lacks, or whose own list of clients lacks the client. */
+/** A client's vault that is missing from its chain's list of vaults, or whose list of clients misses the client. */
 type UnlistedVault = { readonly key: ItemKey; readonly clientId: string; readonly vault: VaultOnChain }
 
 /**
- * Store of all clients' vaults, in the table of clients. A chain's partition holds each vault once; a vault's partition holds its clients'
- * ids. Operators write both (admin/clients.ts). Methods throw if the table cannot be reached or an item does not parse.
+ * Store of all clients' vaults, in the table of clients. A chain's partition has each vault once. A vault's partition
+ * has the ids of its clients. Operators write both with admin/clients.ts. Methods throw if the table cannot be reached
+ * or an item does not match its schema.
  */
 export function listedVaultsStore(table: Table) {
   return {
-    /** Lists the vaults of all clients on this chain, each once, by address, within a range if given. */
+    /** Lists the vaults of all clients on a chain, each once, ordered by address. `from` and `to` restrict the addresses. */
     async list(chainId: number, { from, to }: AddressRange = ALL_ADDRESSES): Promise<VaultOnChain[]> {
       const [first, last] = [chainVaultKey({ chainId, address: from }), chainVaultKey({ chainId, address: to })]
       const range = { partition: first.pk, from: first.sk, to: last.sk }
       return await table.list(VaultOnChain, range, { isConsistent: false })
     },
 
-    /** Lists the client ids of each vault, in the order of the vaults. Each request reads a hundred vaults. */
+    /** Returns a list of client ids for each vault, in the order of the vaults. Each request reads 100 vaults. */
     async listClientsOf(vaults: readonly VaultKey[]): Promise<(readonly string[])[]> {
       const items = await table.getMany(VaultClientsItem, vaults.map(vaultClientsKey))
       const found = new Map(items.map(({ pk, clients }) => [pk, [...clients].toSorted()]))
@@ -42,7 +43,7 @@ export function listedVaultsStore(table: Table) {
 }
 export type ListedVaultsStore = ReturnType<typeof listedVaultsStore>
 
-/** Builds the repair of the lists of vaults and of vaults' clients. It reads the whole table. */
+/** Builds the tool that repairs the chains' lists of vaults and the vaults' lists of clients. It scans the whole table. */
 export function vaultLister(table: OperatorTable) {
   async function findUnlisted(): Promise<UnlistedVault[]> {
     const keys = new Set<string>()
@@ -64,11 +65,11 @@ export function vaultLister(table: OperatorTable) {
   }
 
   return {
-    /** Adds the clients' vaults that the lists lack, as after an upgrade or a partial restore. Returns the number of vaults added. */
+    /** Adds missing vaults to the lists, as after an upgrade or a partial restore. Returns the number of vaults added. */
     async relist(): Promise<number> {
       const unlisted = await findUnlisted()
       for (const { key, clientId, vault } of unlisted) {
-        // The check prevents the write if the client has lost the vault meanwhile.
+        // This condition prevents the write if the client has lost the vault since the scan.
         await table.transact([{ check: key, when: exists('pk') }, ...buildListingWrites(clientId, vault)])
       }
       return unlisted.length
@@ -76,7 +77,7 @@ export function vaultLister(table: OperatorTable) {
   }
 }
 
-/** Builds the writes that add a vault to its chain's list, and the client to the vault's list of clients. */
+/** Builds the writes that add a vault to its chain's list of vaults, and the client to the vault's list of clients. */
 export function buildListingWrites(clientId: string, vault: VaultOnChain): Write[] {
   return [
     { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },
@@ -84,12 +85,12 @@ export function buildListingWrites(clientId: string, vault: VaultOnChain): Write
   ]
 }
 
-/** Returns the key of a vault's item in its chain's partition; it sorts by address. */
+/** Returns the key of a vault in its chain's list of vaults, which is ordered by address. */
 export function chainVaultKey({ chainId, address }: VaultKey) {
   return { pk: `CHAIN#${chainId}`, sk: `VAULT#${address.toLowerCase()}` }
 }
 
-/** Returns the key of the item with the ids of a vault's clients. */
+/** Returns the key of the item that lists the clients of a vault. */
 export function vaultClientsKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'CLIENTS' }
 }

@@ -4,19 +4,20 @@ import { Address } from '../core/codecs.ts'
 import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 
-/** The item of a client itself; its vaults are separate items. */
+/** Item of a client in the table of clients. The client's vaults and API keys are separate items. */
 export const Profile = Client.omit({ vaults: true })
 export type Profile = z.output<typeof Profile>
 
 const Keyed = z.looseObject({ sk: z.string() })
 
 /**
- * Reads the table of clients, which operators write (admin/clients.ts). A client's partition holds the client, its API keys and its vaults,
- * so one query returns all. Methods throw if the table cannot be reached or an item does not parse.
+ * Store of clients, which operators write with admin/clients.ts. A client's partition has the client, its API keys and
+ * its vaults, so one query returns all. Methods throw if the table cannot be reached or an item does not match its
+ * schema.
  */
 export function clientsStore(table: Table) {
   return {
-    /** Returns the client with its keys and vaults; null if there is none. */
+    /** Returns a client with its API keys and vaults; null if the client does not exist. */
     async get(clientId: string): Promise<ClientRecord | null> {
       const items = await table.list(Keyed, { partition: profileKey(clientId).pk }, { isConsistent: false })
       const byType = Map.groupBy(items, ({ sk }) => sk.split('#', 1)[0])
@@ -30,17 +31,17 @@ export function clientsStore(table: Table) {
   }
 }
 
-/** Returns the key of the item of a client itself. */
+/** Returns the table key of a client. */
 export function profileKey(clientId: string) {
   return { pk: `CLIENT#${clientId}`, sk: 'CLIENT' }
 }
 
-/** Returns the key of an API key's item. */
+/** Returns the table key of an API key, which is in its client's partition. */
 export function apiKeyKey(clientId: string, keyId: string) {
   return { pk: profileKey(clientId).pk, sk: `KEY#${keyId}` }
 }
 
-/** Returns the key of the item of a client's vault. */
+/** Returns the table key of a client's vault, which is in the client's partition. */
 export function vaultKey(clientId: string, chainId: number, address: Vault['address']) {
   return { pk: profileKey(clientId).pk, sk: `VAULT#${chainId}#${Address.encode(address)}` }
 }

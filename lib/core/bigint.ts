@@ -1,4 +1,4 @@
-/** Returns the smaller of two numbers. It takes two numbers rather than a list, because a loop may call it millions of times. */
+/** Returns the smaller of two numbers. It takes two numbers instead of a list, because a loop may call it millions of times. */
 export function min(left: bigint, right: bigint): bigint {
   return left < right ? left : right
 }

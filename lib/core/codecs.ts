@@ -2,15 +2,15 @@ import { type Address as EvmAddress, getAddress, type Hash, isHash, zeroAddress 
 import * as z from 'zod'
 import { field } from './field.ts'
 
-/** Largest unsigned 256-bit integer, and so the largest possible token amount. */
+/** Largest unsigned 256-bit integer. No ERC-20 amount can be larger. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 
 const MAX_CHECKSUMS = 20_000
 const checksums = new Map<string, EvmAddress>()
 
 /**
- * Returns the address with its EIP-55 checksum. Results are cached, because each checksum is a hash and lists of vaults
- * repeat hundreds of addresses. Throws for anything but 0x and 40 hexadecimal digits.
+ * Returns an address with its EIP-55 checksum. Results are cached, because each checksum needs a hash and lists of
+ * vaults repeat hundreds of addresses. Throws if the text is not 0x with 40 hexadecimal digits.
  */
 export function checksumAddress(address: string): EvmAddress {
   const known = checksums.get(address)
@@ -22,8 +22,8 @@ export function checksumAddress(address: string): EvmAddress {
 }
 
 /**
- * An EVM address: in lower case, upper case or with its EIP-55 checksum as input, checksummed everywhere else. A wrong
- * checksum is refused, because a typo would send money to another address.
+ * EVM address. Input may be in lower case, in upper case or with an EIP-55 checksum; output always has the checksum. A
+ * wrong checksum is refused, because a mistyped address would receive the user's money.
  */
 export const Address = z
   .codec(
@@ -45,16 +45,19 @@ export const Address = z
   )
   .meta({ id: 'Address' })
 
-/** Address of a user's account. The zero address is refused, because funds that it receives are lost. */
+/** Request field: address of a user's account. The zero address is refused, because funds sent to it are lost. */
 export const UserAddress = field(
   Address.refine((address) => address !== zeroAddress, 'must not be the zero address'),
   'missing_or_invalid_user_address',
 ).describe("The user's wallet")
 
-/** Vault address in a request. */
+/** Request field: address of a vault. */
 export const VaultAddress = field(Address, 'missing_or_invalid_vault_address').describe('Vault contract')
 
-/** An unsigned 256-bit integer, such as a token amount in its smallest unit. A decimal string in JSON and storage, a bigint in memory. */
+/**
+ * Unsigned 256-bit integer, such as a token amount in its smallest unit. It is a decimal string in JSON and storage,
+ * and a bigint in memory.
+ */
 export const Amount = z
   .codec(
     z.string().meta({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Whole number below 2^256' }),
@@ -70,10 +73,10 @@ export const Amount = z
   )
   .meta({ id: 'Amount' })
 
-/** Value of one whole share of a vault. */
+/** Value of one whole share of a vault, in the smallest unit of the vault's asset. */
 export const SharePrice = Amount.describe("Value of one whole share, in the asset's smallest unit")
 
-/** A whole number of either sign, as decimal digits with a minus below zero. */
+/** Whole number of either sign. It is a decimal string in JSON and storage, and a bigint in memory. */
 export const SignedAmount = z.codec(z.string().meta({ pattern: '^(0|-?[1-9][0-9]{0,77})$' }), z.bigint(), {
   decode: (text, context) => {
     if (/^(0|-?[1-9]\d{0,77})$/.test(text)) return BigInt(text)
@@ -83,13 +86,13 @@ export const SignedAmount = z.codec(z.string().meta({ pattern: '^(0|-?[1-9][0-9]
   encode: (amount) => amount.toString(),
 })
 
-/** An Amount above zero. */
+/** Request field: an amount above zero. */
 export const PositiveAmount = field(
   Amount.refine((amount) => amount > 0n, 'must be positive'),
   'missing_or_invalid_amount',
 )
 
-/** Hash of a transaction, in lower case. */
+/** Transaction hash. Parsing converts it to lower case. */
 export const TransactionHash = z
   .codec(
     z.string().meta({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'Transaction hash' }),
@@ -106,7 +109,7 @@ export const TransactionHash = z
   )
   .meta({ id: 'TransactionHash' })
 
-/** Returns a schema for query parameters: a whole number as decimal text, from `min` (at least 0) to `max`. */
+/** Returns a schema for a query parameter: a whole number from `min` to `max`, as decimal text. `min` is at least 0. */
 export function numberText(min: number, max: number) {
   return z.codec(
     z.string().meta({ pattern: '^(0|[1-9][0-9]{0,14})$', description: `${min} to ${max}` }),
@@ -123,7 +126,7 @@ export function numberText(min: number, max: number) {
   )
 }
 
-/** A time: an ISO 8601 string in UTC with milliseconds in JSON and storage, a Date in memory. */
+/** Point in time. It is an ISO 8601 string in UTC with milliseconds in JSON and storage, and a Date in memory. */
 export const Timestamp = z
   .codec(z.iso.datetime({ precision: 3 }), z.date(), {
     decode: (text) => new Date(text),
@@ -131,10 +134,10 @@ export const Timestamp = z
   })
   .meta({ id: 'Timestamp', description: 'ISO 8601, UTC, with milliseconds' })
 
-/** Pattern of bytes as different clients send them: base64url or base64, with or without padding. */
+/** Pattern of encoded bytes in all forms that clients send: base64url or base64, with or without padding. */
 export const BASE64 = /^[A-Za-z0-9_+/-]+={0,2}$/
 
-/** Returns a schema for at most this many bytes: base64url in JSON and storage. Input may have any form of `BASE64`. */
+/** Returns a schema for at most `maxBytes` bytes. Output is base64url without padding. Input may have any form that `BASE64` matches. */
 export function base64url(maxBytes: number) {
   const maxLength = Math.ceil(maxBytes / 3) * 4
   return z.codec(
@@ -154,7 +157,7 @@ export function base64url(maxBytes: number) {
   )
 }
 
-/** A time in whole seconds since 1970 in storage, as DynamoDB's time to live requires; a Date in memory. */
+/** Point in time. It is a number of whole seconds since 1970 in storage, as DynamoDB's time to live requires, and a Date in memory. */
 export const EpochSeconds = z.codec(z.number().int().nonnegative(), z.date(), {
   decode: (seconds) => new Date(seconds * 1000),
   encode: (date) => Math.floor(date.getTime() / 1000),

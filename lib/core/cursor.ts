@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto'
 import { AppError } from './errors.ts'
 
-/** Encodes the sort key of a page's last entry as a cursor. The cursor is opaque to callers, and valid only for the same list. */
+/**
+ * Encodes the sort key of a page's last entry as a cursor, opaque to callers. A checksum limits the cursor to this list
+ * and its filters.
+ */
 export function encodeCursor(sortKey: string, list: string): string {
   return Buffer.from(`${buildCheck(sortKey, list)}${sortKey}`).toString('base64url')
 }
 
-/** Returns the sort key in a cursor of this list; throws `invalid_cursor` unless the service created it for this list. */
+/** Returns the sort key in a cursor. Throws `invalid_cursor` if the service did not create the cursor for this list. */
 export function decodeCursor(cursor: string, list: string): string {
   const text = Buffer.from(cursor, 'base64url').toString()
   const sortKey = text.slice(CHECK_LENGTH)
-  // The whole cursor is compared, because several base64 texts decode to the same bytes.
+  // Several base64 texts decode to the same bytes. So the whole cursor is compared, not only its bytes.
   if (encodeCursor(sortKey, list) !== cursor) throw new AppError('invalid_cursor')
   return sortKey
 }
@@ -27,8 +30,8 @@ type PageOf = {
 }
 
 /**
- * Sorts the entries and returns those after the sort key `after`, at most `limit`. Also returns the total number and
- * the cursor of the next page.
+ * Sorts a list's entries and returns one page: at most `limit` entries after the sort key `after`. Also returns the
+ * total number of entries and the cursor of the next page.
  */
 export function cutPage<T extends Placed>(entries: readonly T[], { list, order, after, limit }: PageOf) {
   const compare = (left: string, right: string) =>

@@ -1,19 +1,19 @@
 type Status = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 429 | 500 | 502 | 503 | 504
 
-/** Public definition of one kind of failure. */
+/** Public definition of an error that the API returns. */
 export type ErrorDefinition = {
   readonly status: Status
-  /** Stable text of the error, which callers may compare. */
+  /** Stable text of the error. Callers may compare it, so it must not change. */
   readonly error: string
-  /** Instruction for the caller. */
+  /** Instruction to the caller how to proceed. */
   readonly message: string
-  /** Seconds before the next try, sent as Retry-After. */
+  /** Seconds that the caller should wait before a retry, sent as the header Retry-After. */
   readonly retryAfterSeconds?: number
 }
 
 /**
- * Every expected failure by its code: HTTP status | stable text | instruction for the caller. Some rows end with
- * `| seconds` for Retry-After.
+ * Every error that the API returns, by its code. A row is `HTTP status | stable text | instruction to the caller`.
+ * Some rows end with `| seconds` for the header Retry-After.
  */
 export const ERRORS = {
   // Errors of malformed requests
@@ -38,10 +38,10 @@ export const ERRORS = {
     '403 | Vault not allowed | Send a vault from GET /defi-vaults/v1/vaults. Your API key does not include this one.',
   deposit_limit_exceeded:
     '403 | Deposit limit exceeded | Deposit less, or another asset. Details give the limit of your API key.',
-  // Usual seconds of a key's rate-limit window. A reply has the seconds that are left of its window instead.
+  // 60 is the default length of an API key's rate-limit window. The actual reply has the seconds until its end.
   rate_limit_exceeded:
     '429 | Rate limit exceeded | Wait for the seconds in Retry-After. Your API key has used all requests of this window. | 60',
-  // Seconds of the window in which these requests are counted. A reply has the seconds that are left of it instead.
+  // 600 is the length of the window of most attempt limits. The actual reply has the seconds until its end.
   too_many_requests: '429 | Too many requests | Wait for the seconds in Retry-After. | 600',
 
   // Errors of user accounts
@@ -231,22 +231,22 @@ export const ERRORS = {
   second_node_silent:
     '503 | Nodes disagree | Try again shortly. One of two nodes that must agree is silent, so nothing is safe to sign. | 5',
 
-  // Failures of this service
+  // Failures of this service itself
   service_unavailable: '503 | Service unavailable | Try again shortly. The service cannot respond now. | 5',
   timed_out: '504 | Request timed out | Try again. The request took too long.',
   internal: '500 | Internal server error | Report the requestId to your operator. Something went wrong on our side.',
 } as const satisfies Record<string, `${Status} | ${string} | ${string}`>
 
-/** Stable code of a failure in snake_case. */
+/** Code of an error that the API returns, in snake_case. It never changes. */
 export type ErrorCode = keyof typeof ERRORS
 
-/** Lists the public definition of every failure with its code. */
+/** Lists the public definition of every error with its code. */
 export function listErrorDefinitions(): (ErrorDefinition & { readonly code: ErrorCode })[] {
   // The cast is right: the table has no other keys.
   return (Object.keys(ERRORS) as ErrorCode[]).map((code) => ({ code, ...defineError(code) }))
 }
 
-/** Returns the public definition of the failure with this code. */
+/** Returns the public definition of the error with this code. */
 export function defineError(code: ErrorCode): ErrorDefinition {
   const [status, error = '', message = '', seconds] = ERRORS[code].split(' | ')
   // The cast is right: each row begins with a status of this type.
@@ -254,8 +254,8 @@ export function defineError(code: ErrorCode): ErrorDefinition {
 }
 
 /**
- * A problem with one field of a request. `atLeast` and `atMost` are amounts that would be accepted, in the smallest
- * unit of the field's token. Their unit is that of the vault's asset if the field is no amount.
+ * Problem with one field of a request. `atLeast` and `atMost` are amounts that the service would accept, in the
+ * smallest unit of the field's token. For a field that is not an amount the unit is that of the vault's asset.
  */
 export type ErrorDetail = {
   readonly field: string
@@ -264,7 +264,7 @@ export type ErrorDetail = {
   readonly atMost?: string
 }
 
-/** Returns the detail of a field whose amount is too large, with the maximum that works. */
+/** Builds the detail of a field whose amount is too large. `most` is the largest accepted amount. */
 export function mustBeAtMost(field: string, most: bigint): ErrorDetail {
   return { field, issue: `must be at most ${most}`, atMost: `${most}` }
 }
@@ -275,11 +275,11 @@ type AppErrorOptions = {
   readonly cause?: unknown
 }
 
-/** An expected failure, sent to the caller as its code's status and text. `cause` is only for the log. */
+/** Expected failure. The caller receives the status and texts of its code. `cause` is only logged. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
-  /** Additional headers of the reply, such as Allow. */
+  /** Additional headers of the HTTP reply, such as Allow. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, { details, headers = {}, cause }: AppErrorOptions = {}) {
@@ -291,21 +291,21 @@ export class AppError extends Error {
   }
 }
 
-/** Returns the error for an impossible response of an external service. `why` is only for the log. */
+/** Returns the error for an unusable response of an external service or chain. `why` is only logged. */
 export function badAnswer(why: string, cause?: unknown): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }
 
 /**
- * Returns the error code for anything that was thrown. A table or secret that cannot be reached is temporary; any other
- * unknown error is a bug of this service.
+ * Returns the error code for anything thrown. An AWS error means that a table or secret cannot be reached, which is
+ * temporary. Any other unknown error is a bug of this service.
  */
 export function codeOf(error: unknown): ErrorCode {
   if (error instanceof AppError) return error.code
   return error instanceof Error && '$metadata' in error ? 'service_unavailable' : 'internal'
 }
 
-/** Error codes of external services that fail. */
+/** Error codes for a failure of an external service or chain. */
 export const UPSTREAM_ERRORS = [
   'upstream_bad_answer',
   'upstream_unavailable',
@@ -313,8 +313,8 @@ export const UPSTREAM_ERRORS = [
 ] as const satisfies readonly ErrorCode[]
 export type UpstreamError = (typeof UPSTREAM_ERRORS)[number]
 
-/** Error codes of reads that two RPC hosts do not confirm, although one of them may respond. */
+/** Error codes for a chain read that two independent RPC hosts did not confirm: they disagree, or one of them is silent. */
 export const NO_AGREEMENT = ['nodes_disagree', 'second_node_silent'] as const satisfies readonly ErrorCode[]
 
-/** Error codes of reads that two RPC hosts must confirm. */
+/** All error codes of a chain read that two independent RPC hosts must confirm. */
 export const AGREEMENT_ERRORS = [...NO_AGREEMENT, ...UPSTREAM_ERRORS] as const satisfies readonly ErrorCode[]

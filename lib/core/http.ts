@@ -4,80 +4,83 @@ import { AppError, badAnswer, type UpstreamError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { Fetch, Fetched } from './outbound.ts'
 
-/** Functions that the outbound HTTP client needs. */
+/** Dependencies of the outbound HTTP client. */
 export type HttpEnvironment = {
   readonly fetch: Fetch
   /** Returns a random number in [0, 1). */
   readonly random: () => number
-  /** Returns the milliseconds since any fixed time. */
+  /** Returns milliseconds since any fixed time. Only differences are used. */
   readonly now: () => number
 }
 
-/** A request; a POST if it has a `body`, which is JSON text. */
+/** Outbound HTTP request. It is a POST if it has a `body`, which is JSON text, otherwise a GET. */
 export type HttpRequest = {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Maximum bytes of a response; 32 MiB by default. */
+  /** Maximum bytes of the response; 32 MiB by default. */
   readonly mostBytes?: number | undefined
 }
 
-/** A server's response: its status, its JSON (undefined if an error has none), and its Retry-After in seconds. */
+/** HTTP response: its status, its parsed JSON body, and its Retry-After in seconds. The body of an error is undefined if it is no JSON. */
 export type HttpAnswer = {
   readonly status: number
   readonly body: unknown
   readonly retryAfterSeconds: number | undefined
 }
 
-/** Pause that an external service has requested, shared by all callers of the service. */
+/** Pause of requests to an external service, which the service has demanded with Retry-After. All callers of the service share it. */
 export type Pause = {
-  /** Seconds until the service may be called; 0 for now. */
+  /** Returns the seconds until the pause ends; 0 without a pause. */
   readonly secondsLeft: () => Promise<number>
   readonly begin: (seconds: number) => Promise<void>
 }
 
-/** An external service: its name in logs, its base URL, its headers, the deadline of a request (3 s by default), and its pause. */
+/** External service: its name in logs, its base URL, its headers, the deadline of a request (3 s by default), and its pause. */
 export type UpstreamOptions = {
   readonly name: string
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
   readonly pause?: Pause
-  /** True if the service limits requests per second. A 429 without Retry-After is then retried once, and begins no pause. */
+  /** True if the service limits requests per second. A 429 without Retry-After is then retried once and begins no pause. */
   readonly isLimitedBySecond?: boolean
 }
 
-/** A request to a path below the service's base URL; a POST if it has a `body`. */
+/** Request to a path below an external service's base URL. It is a POST if it has a `body`, otherwise a GET. */
 export type UpstreamRequest = {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
 }
 
-/** A service's response; its status is below 500 and not 429, and it requests no pause. */
+/**
+ * Response of an external service, a success or an error that the caller interprets. Never a 429, a 5xx or an error
+ * with Retry-After, which throw.
+ */
 export type UpstreamAnswer = Pick<HttpAnswer, 'status' | 'body'>
 
 /**
- * Calls a service. Throws AppError `upstream_timeout`, `upstream_unavailable`, or `upstream_bad_answer` for a success
- * that is not JSON. During a pause it throws `upstream_unavailable` with Retry-After, without a request. The caller
- * interprets other error responses.
+ * Function that calls an external service. Throws AppError `upstream_timeout` or `upstream_unavailable`, or
+ * `upstream_bad_answer` for a success that is not JSON. During a pause it sends no request and throws
+ * `upstream_unavailable` with Retry-After. Other error responses are returned, and the caller interprets them.
  */
 export type Upstream = (request: UpstreamRequest) => Promise<UpstreamAnswer>
 
-/** Default deadline in milliseconds for a request and its retries together. */
+/** Default deadline in milliseconds for a request including its retries. */
 export const DEADLINE_MS = 3_000
 const MAX_JITTER_MS = 100
-/** Fraction of the remaining time after which a server counts as slow, so that another one is called too. */
+/** Fraction of the remaining time after which a server counts as slow. Another server is then called in parallel. */
 const SLOW_SHARE = 0.55
-/** Maximum seconds of a pause that a service requests; a longer one is shortened to this. */
+/** Maximum seconds of a pause that an external service can demand. A longer pause is shortened. */
 export const MAX_RETRY_AFTER_SECONDS = 600
-/** Seconds of the pause after a 429 without Retry-After, because limits are usually per minute. */
+/** Seconds of the pause after a 429 without Retry-After. Rate limits usually count per minute. */
 const PAUSE_SECONDS = 30
 const MAX_BYTES = 32 * 2 ** 20
 
 type FailedTryOptions = { readonly isTransient?: boolean; readonly retryAfterSeconds?: number | undefined }
 
-/** Failure of one attempt at a request. `isTransient`: true if the next attempt at the same server may succeed. */
+/** Failure of one attempt of a request. `isTransient` is true if a retry at the same server may succeed. */
 export class FailedTry extends Error {
   readonly code: UpstreamError
   readonly isTransient: boolean
@@ -91,7 +94,7 @@ export class FailedTry extends Error {
   }
 }
 
-/** Failure because a response exceeds the limit of bytes. `beginning` is the text received within the limit. */
+/** Failure because a response is larger than `mostBytes`. `beginning` is the text received up to that limit. */
 export class AnswerTooLarge extends FailedTry {
   readonly beginning: string
 
@@ -102,8 +105,9 @@ export class AnswerTooLarge extends FailedTry {
 }
 
 /**
- * Sends one request and returns its response with any status. Throws FailedTry without a connection, after the
- * deadline, for a redirect, and for a success that is not JSON. Throws AnswerTooLarge for too many bytes.
+ * Sends one HTTP request and returns its response, whatever the status. Throws FailedTry if there is no connection,
+ * after the deadline, for a redirect, or for a success that is not JSON. Throws AnswerTooLarge if the body exceeds
+ * `mostBytes`.
  */
 export async function sendOnce(
   { fetch }: Pick<HttpEnvironment, 'fetch'>,
@@ -118,13 +122,13 @@ export async function sendOnce(
         ...headers,
       },
       ...(body !== undefined && { method: 'POST', body }),
-      // A redirect is not followed, because only the configured server is trusted.
+      // Redirects are not followed, because only the configured server is trusted.
       redirect: 'manual',
       signal,
     })
     const { status } = response
     if (status >= 300 && status < 400) {
-      // The body is cancelled, because an unread one would keep the connection occupied.
+      // An unread body would keep the connection occupied, so the body is cancelled.
       await response.body?.cancel()
       throw new FailedTry('upstream_bad_answer', `HTTP status ${status}`, { isTransient: false })
     }
@@ -141,9 +145,10 @@ const OVER = new Error('another try has succeeded')
 type Try<T> = (signal: AbortSignal) => Promise<T>
 
 /**
- * Returns the first success of these attempts, within one deadline for all. The next attempt starts after a failure and
- * a random pause, if `shouldContinue` allows it. With `slowMs` it also starts while a slow attempt still runs: after
- * that time, or about half of the time left. Throws the FailedTry of the last attempt.
+ * Returns the first success of several attempts, with one deadline for all. After a failure and a random pause the next
+ * attempt starts, if `shouldContinue` returns true. With `slowMs`, the next attempt also starts while a slow one still
+ * runs. An attempt is slow after `slowMs`, or after 55 % of the remaining time if that is less. Throws the FailedTry of
+ * the last attempt.
  */
 export async function firstSuccess<T>(
   { random, now }: HttpEnvironment,
@@ -179,7 +184,7 @@ export async function firstSuccess<T>(
   try {
     return await run(tries)
   } finally {
-    // The reason is a shared error, because `abort` without one creates an error with a stack each time.
+    // A shared error is the reason, because `abort` without a reason creates an error with a stack trace each time.
     isOver.abort(OVER)
   }
 }
@@ -189,7 +194,10 @@ async function isSlow(promise: Promise<unknown>, milliseconds: number, signal: A
   return Promise.race([closed, sleep(milliseconds, true, { signal, ref: false })])
 }
 
-/** Converts a failed attempt into the error for our callers. Its cause contains the server's name for logs, but not its URL. */
+/**
+ * Converts a failed attempt into an AppError. Its cause, which is logged, contains the server's name but not the URL,
+ * which can contain a key.
+ */
 export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name: string): AppError {
   return new AppError(code, {
     cause: new Error(`${name}: ${message}`),
@@ -199,7 +207,8 @@ export function toAppError({ code, message, retryAfterSeconds }: FailedTry, name
 
 /**
  * Creates the function that calls an external service. Each call has one deadline, and at most one retry after a random
- * pause. A 429, or an error with Retry-After, begins the service's pause instead (see `isLimitedBySecond`).
+ * pause. A 429, or an error with Retry-After, is not retried but begins the service's pause (exception:
+ * `isLimitedBySecond`).
  */
 export function createUpstream(options: UpstreamOptions, environment: HttpEnvironment): Upstream {
   const { name, url, headers = {}, deadlineMs = DEADLINE_MS, pause, isLimitedBySecond = false } = options
@@ -237,7 +246,7 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
   }
 }
 
-/** Parses the body of a successful response by the schema; throws `upstream_bad_answer` for anything else. */
+/** Parses the body of a successful response with the schema. Throws `upstream_bad_answer` for an error response or another shape. */
 export function parseAnswer<Schema extends z.ZodType>(
   schema: Schema,
   { status, body }: UpstreamAnswer,
@@ -247,7 +256,7 @@ export function parseAnswer<Schema extends z.ZodType>(
   throw badAnswer(parsed ? 'a response of another shape' : `HTTP status ${status}`)
 }
 
-/** Parses rows by the schema, and omits those that do not match. */
+/** Parses the rows of a response with the schema. Omits rows that do not match. */
 export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   return rows.flatMap((row) => {
     const parsed = schema.safeParse(row)
@@ -274,7 +283,7 @@ async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
 }
 
 /**
- * Returns the seconds in a Retry-After header. A date counts from the Date header of the same response, so no two
+ * Returns the seconds in a Retry-After header. A date is compared with the Date header of the same response, so no two
  * clocks are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
  */
 function retryAfter(headers: Fetched['headers']): number | undefined {
@@ -285,7 +294,7 @@ function retryAfter(headers: Fetched['headers']): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(1, Math.min(seconds, MAX_RETRY_AFTER_SECONDS))
 }
 
-/** Parses any of HTTP's three date forms. The oldest one does not state that it is in UTC. */
+/** Parses the three HTTP date formats. The oldest format does not contain its time zone, which is always UTC. */
 function parseDate(text: string): number {
   if (!/^[MTWFS][a-z]{2,8},? /.test(text)) return Number.NaN
   return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)

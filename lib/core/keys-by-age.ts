@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Keys from which secrets are derived, newest first; stored as `{"key": …, "before"?: …}`. New secrets are derived from
- * the first key. The previous key remains while secrets derived from it are valid.
+ * Keys from which other secrets are derived, newest first. They are stored as `{"key": …, "before"?: …}`. New secrets
+ * are derived from the first key. After a rotation the previous key remains while its derived secrets are valid.
  */
 export const KeysByAge = z
   .object({ key: z.string().min(32), before: z.string().min(32).optional() })

@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net'
 
-/** Returns the network of an IP address: an IPv4 address itself, and the /64 of an IPv6 address, which has a single owner. */
+/**
+ * Returns the network of an IP address, on which attempts are counted. It is an IPv4 address itself, or the /64 of an
+ * IPv6 address. A /64 usually has a single owner.
+ */
 export function networkOf(sourceIp: string): string {
   if (!isIPv6(sourceIp) || sourceIp.includes('.')) return sourceIp
   const [left = '', right = ''] = sourceIp.split('%', 1)[0]?.split('::') ?? []

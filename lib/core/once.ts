@@ -1,11 +1,11 @@
-/** Returns a function that runs `build` on its first call and then returns the same promise. After a failure the next call tries again. */
+/** Returns a function that runs `build` once. All calls return the same promise. After a failure the next call runs `build` again. */
 export function once<T>(build: () => T | Promise<T>): () => Promise<T> {
   const only = {}
   const built = oncePer(async (_: typeof only) => build())
   return () => built(only)
 }
 
-/** Like `once`, but runs `build` once for each object that the function is called with. */
+/** Returns a function like `once`, but runs `build` once for each object that it is called with. */
 export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
   const built = new WeakMap<Key, Promise<T>>()
   return (key) => {
@@ -23,8 +23,8 @@ export function oncePer<Key extends object, T>(build: (key: Key) => Promise<T>):
 }
 
 /**
- * Returns a function that caches the result of `read` for `lifetime`, then reads again. After a failed read the
- * previous value counts for another `lifetime`. `now` has the unit of `lifetime`.
+ * Returns a function that caches the result of `read` for `lifetime`, then reads again. If that read fails, the
+ * previous result is used for another `lifetime`. `now` has the same unit as `lifetime`.
  */
 export function cacheForLifetime<T>(read: () => Promise<T>, lifetime: number, now: () => number): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly until: number } | undefined

@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip } from 'node:zlib'
 
-/** Subset of `fetch` for outbound requests: one request, no redirect followed, any status. */
+/** Subset of the `fetch` function that outbound requests use. It sends one request, follows no redirect and resolves with any status. */
 export type Fetch = (
   url: string,
   init: {
@@ -15,28 +15,29 @@ export type Fetch = (
   },
 ) => Promise<Fetched>
 
-/** Subset of `Response` for outbound requests. */
+/** Subset of the `Response` object that outbound requests use. */
 export type Fetched = {
   readonly status: number
   readonly headers: { get(name: string): string | null }
-  /** Decompressed body; `cancel` discards the rest of it. */
+  /** Decompressed body. `cancel` discards the unread rest. */
   readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null
 }
 
-/** Headers that `fetch` would send, because some services refuse requests without a user agent. */
+/** Headers that `fetch` also sends. Some external services refuse requests without a user agent. */
 const HEADERS = { 'user-agent': 'node', 'accept-encoding': 'br, gzip' }
 
 /**
- * Like the built-in `fetch`, but without loading undici, which adds 32 ms to a cold start. Keeps connections open, as
- * Node's own agents do. Rejects if there is no connection, and if the signal aborts, also during the body.
+ * Sends a request like the built-in `fetch`, but without loading undici, which would add 32 ms to a cold start. Keeps
+ * connections open for reuse, as Node's default agents do. Rejects if there is no connection, or if the signal aborts,
+ * even while the body is read.
  */
 export const fetchDirectly: Fetch = (url, { method = 'GET', headers, body, signal }) =>
   new Promise((resolve, reject) => {
-    // An import of node:http would load undici. Only servers on this machine are called over plain HTTP.
+    // An import of node:http would load undici. Plain HTTP is used only for servers on the same machine.
     const request = url.startsWith('http:') ? process.getBuiltinModule('node:http').request : requestHttps
     request(url, { method, headers: { ...HEADERS, ...headers }, signal })
       .once('error', reject)
-      // A connection that switches to another protocol closes without an error, and must reject too.
+      // A connection that switches to another protocol closes without an error, so `close` rejects too.
       .once('close', () => reject(new Error('no response')))
       .once('response', (response) => {
         const body = Object.assign(decode(response), { cancel: async () => void response.destroy() })
@@ -46,7 +47,7 @@ export const fetchDirectly: Fetch = (url, { method = 'GET', headers, body, signa
       .end(body)
   })
 
-/** Decompresses the body. Like `fetch`, it accepts a truncated one. Bodies in unknown encodings stay as they are. */
+/** Decompresses a response body. A truncated body is accepted, as in `fetch`. A body with an unknown encoding is returned unchanged. */
 function decode(response: IncomingMessage): Readable {
   const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = constants
   const encoding = response.headers['content-encoding']
@@ -56,6 +57,6 @@ function decode(response: IncomingMessage): Readable {
       : encoding === 'br'
         ? createBrotliDecompress({ finishFlush: BROTLI_OPERATION_FLUSH })
         : undefined
-  // The callback ignores the error, because whoever reads the decompressed body gets it.
+  // The error is ignored here, because the reader of the decompressed body also gets it.
   return decoder ? pipeline(response, decoder, () => {}) : response
 }

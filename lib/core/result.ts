@@ -1,9 +1,9 @@
 import { AppError } from './errors.ts'
 
-/** Result of a call: a value, or an expected failure. */
+/** Result of a call: its value, or the AppError that it threw. */
 export type Result<T> = { readonly value: T } | { readonly error: AppError }
 
-/** Returns the result of a call; throws unexpected errors. */
+/** Returns the value of a promise or the AppError that it throws. Other errors are thrown, because they are unexpected. */
 export async function toResult<T>(asking: Promise<T>): Promise<Result<T>> {
   try {
     return { value: await asking }
@@ -13,7 +13,7 @@ export async function toResult<T>(asking: Promise<T>): Promise<Result<T>> {
   }
 }
 
-/** Returns the value of a result; throws its failure. */
+/** Returns the value of a result, or throws its error. */
 export function unwrap<T>(result: Result<T>): T {
   if ('error' in result) throw result.error
   return result.value

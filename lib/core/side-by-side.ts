@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 const AT_A_TIME = 8
 
 /**
- * Runs a task for each item, eight concurrently, in order. Starts none after a failure; throws the first failure once
- * running tasks have ended.
+ * Runs a task for each item, eight at a time, in order. After a failure it starts no further task. Once the running
+ * tasks have ended, it throws the first failure.
  */
 export async function runConcurrently<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
   const waiting = [...tasks].values()
@@ -23,7 +23,7 @@ export async function runConcurrently<T>(tasks: Iterable<T>, run: (task: T) => P
   if (failures.length > 0) throw failures[0]
 }
 
-/** Returns the value of `work`. Throws if that takes longer than this many milliseconds. */
+/** Returns the result of a promise. Throws if the promise takes longer than `milliseconds`. */
 export async function withDeadline<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   const late = setTimeout(milliseconds, undefined, { ref: false }).then(() => {
     throw new Error('it takes too long')

@@ -20,11 +20,14 @@ type Identified = {
   readonly payFor?: PayFor
 }
 
-/** A caller identified by its API key; the user's session is found later. */
+/** Caller of a request, identified by the API key. If the endpoint requires a user, the session is found later with `findSession`. */
 export type Identification = Identified & {
-  /** Pending rate-limit charge of the request; rejects with `rate_limit_exceeded` or `too_many_requests`. */
+  /**
+   * Pending charge of the request against the rate limits. It resolves with headers for the reply, or rejects with
+   * `rate_limit_exceeded` or `too_many_requests`.
+   */
   readonly admission?: Promise<RateLimitHeaders>
-  /** Finds the user's session; absent unless the contract requires one. */
+  /** Finds the user's session. Absent if the endpoint requires no user. */
   readonly findSession?: () => Promise<Required<Pick<Identified, 'session' | 'payFor'>>>
 }
 
@@ -33,14 +36,14 @@ type Received = {
   readonly requestContext: { readonly http: { readonly sourceIp: string } }
 }
 
-/** Identifies the caller of a request, or throws. */
+/** Function that identifies the caller of a request by its headers. Throws if the caller is unknown. */
 export type Identify = (request: Received) => Promise<Identification>
 
 /**
- * Returns a function that finds the client of x-join-key and charges the request. If the contract requires a user, it
- * also finds the session in Authorization. It returns nothing for contracts that anyone may call. It throws
- * `missing_api_key` or `invalid_api_key` before it charges; `findSession` throws `missing_session` or
- * `invalid_session`.
+ * Returns a function that finds the client of the API key in x-join-key and charges the request against the rate
+ * limits. If the contract requires a user, `findSession` finds the session in the Authorization header. If anyone may
+ * call the endpoint, nothing is identified. The function throws `missing_api_key` or `invalid_api_key` before the
+ * charge. `findSession` throws `missing_session` or `invalid_session`.
  */
 export function identifyCaller(
   { caller, share: own }: EndpointContract,
@@ -48,7 +51,7 @@ export function identifyCaller(
 ): Identify {
   if (caller === 'anyone') return async () => ({})
 
-  // The cast is right: `listUses` adds these tables to every contract with known callers.
+  // The cast is safe: `listUses` adds these tables to every contract whose caller is identified.
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = identifyClient({ get: clientsStore(openTable(clients)).get, now: Date.now })
   const { charge, findRefusal } = createMeter(createLeases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
@@ -59,7 +62,8 @@ export function identifyCaller(
       key: { keyId, limits },
     } = await findKey(headers['x-join-key'])
     const id = `${client.clientId}#${keyId}`
-    // The network is not charged for keys on servers, because a server calls for many users from one network.
+    // Keys with the scope `webhooks` are on a client's server, which calls for many users from one network. So the
+    // network's limit does not count for them.
     const isOnServer = limits.scopes.includes('webhooks')
     const network = `${id}#${sha256(networkOf(requestContext.http.sourceIp))}`
     const payers: Payer[] = [...(isOnServer ? [] : [{ who: 'network' as const, id: network }]), { who: 'key', id }]
@@ -72,7 +76,8 @@ export function identifyCaller(
       }
     const charging = charge({ payers, rate, share, units: 1 })
     const admission = charging.then(({ headers }) => headers)
-    // A middleware awaits the charge later. Until then its rejection must not count as unhandled.
+    // A middleware awaits the charge later. Without this handler a refused charge would count as an unhandled rejection
+    // until then.
     admission.catch(() => {})
     const withSession = async (session: Session) => {
       const user: Payer = { who: 'session', id: `${id}#${session.id}` }

@@ -19,9 +19,9 @@ type BatchWork<Message, Report> = (
 type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<C['report']>>
 
 /**
- * Builds a Lambda handler for the messages of an SQS queue from a contract and its work. Logs each report of the work,
- * but no message bodies. SQS redelivers the messages in the work's `again`, those of a batch that throws, and those
- * that do not parse. A message that fails too often ends in the dead-letter queue.
+ * Builds a Lambda handler for the messages of an SQS queue from a contract and the function `work`. Logs each report of
+ * `work`, but no message bodies. SQS delivers a message again if it does not parse, if `work` throws, or if `work`
+ * returns it in `again`. A message that fails too often goes to the dead-letter queue.
  */
 export function consumer<const C extends QueueContract, P extends Providers<C>>(
   contract: C,
@@ -54,7 +54,10 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
     })
 }
 
-/** Builds the work on a batch from work on single messages, which fail independently. Logs the reason of each failure. */
+/**
+ * Builds a function that processes a batch from one that processes a single message. If a message fails, the others are
+ * still processed. Logs each failure.
+ */
 export function handleEach<Message, Report>(
   work: (message: Message, time: Time) => Promise<Report>,
 ): BatchWork<Message, Report> {
@@ -81,7 +84,7 @@ function parse<C extends QueueContract>(
 ): Received<z.output<C['message']>> | undefined {
   const receives = Number(attributes.ApproximateReceiveCount)
   try {
-    // The cast is right: the contract's own schema parses it.
+    // The cast is safe: the schema of the same contract parses the message.
     const message = contract.message.parse(parseJson(body)) as z.output<C['message']>
     return { message, messageId, receives, receipt: receiptHandle }
   } catch (error) {

@@ -3,31 +3,31 @@ import { logger } from '../core/logger.ts'
 import { type Contract, type EnvOf, listUses } from './contract.ts'
 import { RESOURCES, type Resource } from './resources.ts'
 
-/** Functions, by service name, that build from the environment the services that a contract's work needs. */
+/** Functions that build services from environment variables, by service name. */
 export type Providers<C extends Contract> = Readonly<Record<string, (env: EnvOf<C>) => unknown>>
 
-/** Services that these providers build. */
+/** Services that these providers build, by service name. */
 export type BuiltServices<P> = {
   readonly [Name in keyof P]: P[Name] extends (env: never) => infer Service ? Awaited<Service> : never
 }
 
-/** Reads the environment variables of all resources that a contract's function uses, by resource name. Throws if a variable is missing. */
+/** Reads the environment variables of all resources that a contract uses, by resource name. Throws if a variable is missing. */
 export function readEnv<C extends Contract>(contract: C, variables: NodeJS.ProcessEnv): EnvOf<C> {
-  // The cast is right: a contract's uses have no other names.
+  // The cast is safe: the keys of `listUses`'s result are names of resources.
   const names = Object.keys(listUses(contract)) as Resource[]
   const read = names.map((name) => {
     const value = variables[RESOURCES[name]]
     if (!value) throw new Error(`The environment lacks ${RESOURCES[name]}.`)
     return [name, value]
   })
-  // The cast is right: every name of the contract has its text.
+  // The cast is safe: the loop above has read the variable of every resource.
   return Object.fromEntries(read) as EnvOf<C>
 }
 
 /**
- * Returns a function that returns a contract's work, bound to its services. It builds the services on the first call,
- * and again once the version of their configuration changes. A failed build is repeated at the next call; until then
- * the previous services do the work.
+ * Returns a function that returns a contract's `work` with its services. It builds the services on the first call, and
+ * again when the version of the configuration changes. If a build fails, the next call tries again. Until a build
+ * succeeds, the previous services remain in use.
  */
 export function container<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
@@ -40,7 +40,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
     const services = await Promise.all(
       Object.entries(providers).map(async ([name, provide]) => [name, await provide(of)] as const),
     )
-    // The cast is right: each service has the name of its provider.
+    // The cast is safe: each service has the name of its provider.
     return work(Object.fromEntries(services) as BuiltServices<P>)
   }
   return async () => {
@@ -48,7 +48,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
     const version = await readVersion(of)
     if (last?.version === version && last) return last.run
     const before = last
-    // The environment is copied, because services are cached for each environment object.
+    // Services are cached per environment object. A copy of the environment makes the providers build new services.
     const run = build({ ...of }).catch((error: unknown) => {
       last = before
       if (!before) throw error
@@ -60,7 +60,10 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
   }
 }
 
-/** Returns the versions of the secrets used by a function's services. They change within five minutes after a secret does. */
+/**
+ * Returns the versions of all secrets that a function's services use, as one text. A changed secret changes the text
+ * within five minutes.
+ */
 export async function readSecretVersions(env: { readonly [Name in Resource]?: string }): Promise<string> {
   const secrets = [env.config, env.identity, env.webhookKey].filter((secretId) => secretId !== undefined)
   return (await Promise.all(secrets.map(readSecretVersion))).join()

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../core/errors.ts'
 import type { PayFor, Share } from '../meter/meter.ts'
 import type { Access, Env, QueueResource, Resource, Uses } from './resources.ts'
 
-/** Areas of the API by their folder in `functions/`, each with its description in the reference. */
+/** Areas of the API, each with its description in the API reference. Each area is a folder in `functions/`. */
 export const TAGS = {
   Vaults: 'Vaults with their live state, and the transactions to deposit, claim, withdraw and cancel',
   Activity: 'Positions of users in vaults, and their deposits and withdrawals',
@@ -18,7 +18,7 @@ export const TAGS = {
   System: 'The service itself',
 } as const
 
-/** Scope that an API key needs for each area of the API. The service's own documents need none. */
+/** Scope that an API key needs for each area of the API. The area System has only public documents, which need no scope. */
 const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
   Vaults: 'vaults',
   Activity: 'vaults',
@@ -29,103 +29,112 @@ const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
   System: undefined,
 }
 
-/** Contract of an HTTP function, as data. The function, the stack, the local gateway, the tests and the API reference read it. */
+/**
+ * Contract of an HTTP endpoint, as data. The function, the CDK stack, the local gateway, the tests and the API
+ * reference are all built from it.
+ */
 export type EndpointContract = {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'ANY'
-  /** Route with API Gateway's `{parameter}` places; `$default` receives requests without a route. */
+  /** Route in API Gateway's syntax, with parameters as `{parameter}`. `$default` receives all requests that match no other route. */
   readonly path: `/${string}` | '$default'
-  /** More paths of the same function, for requests that lack a parameter of `path`; they are not documented. */
+  /** Additional routes of the same function, for requests that lack a path parameter. The API reference omits them. */
   readonly aliases?: readonly `/${string}`[]
-  /** Two to four words that also name the operation: `Prepare deposit` is `prepareDeposit`. */
+  /** Title of two to four words. The operation's id derives from it: `Prepare deposit` becomes `prepareDeposit`. */
   readonly title: string
   readonly summary: string
   readonly tag: keyof typeof TAGS
-  /** Required caller. `client`: x-join-key must name a client. `user`: Authorization must also carry a session of one of its users. */
+  /**
+   * Required caller. `client` needs an API key in x-join-key. `user` also needs a session of one of the client's users
+   * in Authorization.
+   */
   readonly caller: 'anyone' | 'client' | 'user'
-  /** Rate-limit budget that its requests spend; that of all requests by default. */
+  /** Separate budget within the rate limit that requests to this endpoint spend. Without it they spend the common budget. */
   readonly share?: Extract<Share, 'withdrawals'>
-  /** Resources that the function uses, without those that identify its caller. */
+  /** Resources that the function uses. `listUses` adds the resources that identify the caller. */
   readonly uses: Uses
-  /** Request fields, each with its own error (lib/core/field.ts). Fields that identify the caller are not listed. */
+  /** Schemas of the request. Each field has its own error code (lib/core/field.ts). Headers that identify the caller are not listed. */
   readonly request: {
-    /** Headers by lower-case names. */
+    /** Headers, by their names in lower case. */
     readonly headers?: z.ZodObject
     readonly path?: z.ZodObject
     readonly query?: z.ZodObject
-    /** A strict object: an unknown field is refused. */
+    /** Body as a strict object, so an unknown field is refused. */
     readonly body?: z.ZodObject
   }
   readonly response: z.ZodType
-  /** Status of a success, if it is not 200. */
+  /** HTTP status of a success; 200 by default. */
   readonly status?: 201 | 204
-  /** Errors of this function, in addition to those that every function of its kind has. */
+  /** Error codes of this endpoint, in addition to those of every endpoint with the same kind of caller. */
   readonly errors: readonly ErrorCode[]
-  /** Time for which callers may keep the response after they receive it, however old it is then. */
+  /** Value of the Cache-Control header. `max-age` counts from the time at which the caller receives the response. */
   readonly cacheControl: 'no-store' | `${'public' | 'private'}, max-age=${number}`
-  /** True if the response can be older than the request. It then has Age, and x-stale if it is stale. */
+  /** True if the response can contain data older than the request. The reply then has the header Age, and x-stale if the data are stale. */
   readonly aged?: true
-  /** Effect on users when this function fails: the text of its alarm. */
+  /** Effect on users if this function fails. The alarm of the function shows it. */
   readonly impact: string
 }
 
-/** Contract of a scheduled function, as data. */
+/** Contract of a scheduled job, as data. */
 export type JobContract = {
   readonly summary: string
   readonly uses: Uses
   readonly event: z.ZodType
-  /** Report of a run; alarms watch `lagSeconds`, `changedVaults` and `unreportedVaults`. */
+  /** Schema of the report that a run returns. Alarms watch its fields `lagSeconds`, `changedVaults` and `unreportedVaults`. */
   readonly report: z.ZodType
   readonly everyMinutes: number
-  /** Inputs; one run is scheduled for each. */
+  /** Events of the job. Each event has its own schedule and starts its own runs. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]
-  /** True if two RPC hosts must confirm the data that it records; an alarm reports their differences. */
+  /** True if two RPC hosts must confirm the chain data that the job records. An alarm then reports disagreements. */
   readonly needsAgreement?: boolean
   readonly impact: string
 }
 
-/** Contract of a function that receives the messages of a queue, as data. */
+/** Contract of a function that processes the messages of an SQS queue, as data. */
 export type QueueContract = {
   readonly summary: string
   readonly uses: Uses
   readonly queue: QueueResource
   readonly message: z.ZodType
   readonly report: z.ZodType
-  /** Seconds after which the function is stopped; an unfinished message is received again after six times as long. */
+  /** Time limit of a batch in seconds. SQS delivers an unfinished message again after six times as long. */
   readonly timeoutSeconds: number
-  /** Maximum concurrent batches. */
+  /** Maximum number of batches that run concurrently. */
   readonly maxConcurrency: number
-  /** Maximum messages of a batch, which are processed concurrently; ten by default. */
+  /** Maximum number of messages in a batch, which are processed concurrently; ten by default. */
   readonly batchSize?: number
-  /** True if two RPC hosts must confirm the data that it records; an alarm reports their differences. */
+  /** True if two RPC hosts must confirm the chain data that the function records. An alarm then reports disagreements. */
   readonly needsAgreement?: boolean
   /**
-   * True if it sends messages to its own queue. Lambda drops the 16th such message in a row unless the stack allows the
-   * loop. The contract must state what ends the loop.
+   * True if the function sends messages to its own queue. The stack must allow that, because Lambda otherwise drops the
+   * 16th such message in a row. The contract must state how the loop ends.
    */
   readonly enqueuesItself?: true
   readonly impact: string
 }
 
-/** Returns the methods of a contract's route. HEAD accompanies GET and returns the same without a body. */
+/** Returns the HTTP methods of an endpoint. An endpoint with GET also accepts HEAD, whose reply has no body. */
 export function methodsOf<Method extends EndpointContract['method']>({ method }: { readonly method: Method }) {
   return method === 'GET' ? [method, 'HEAD' as const] : [method]
 }
 
 /**
- * True if a contract's responses are signed: those with a body about a user, a chain or a transaction. Market data and
- * the service's own documents are public and unsigned.
+ * Returns true if an endpoint signs its responses. Responses with a body about a user, a chain or a transaction are
+ * signed. Market data and public documents are not signed.
  */
 export function isSigned({ cacheControl, tag, response }: EndpointContract): boolean {
   const isOfAll = cacheControl.startsWith('public') || tag === 'Markets' || tag === 'System'
   return !isOfAll && response.def.type !== 'undefined'
 }
 
-/** Returns the scope that a key needs for this endpoint; undefined if it needs none, or no key. */
+/** Returns the scope that an API key needs for this endpoint. Returns undefined if the endpoint needs no scope or no API key. */
 export function scopeOf({ tag, caller }: Pick<EndpointContract, 'tag' | 'caller'>): Scope | undefined {
   return caller === 'anyone' ? undefined : SCOPES[tag]
 }
 
-/** True if a request's work may run before its charge succeeds: a GET, or work that writes only to the cache. */
+/**
+ * Returns true if an endpoint may start before the request is charged against the rate limits. That holds for a GET, or
+ * if it writes only to the cache.
+ */
 export function isSafe({
   method,
   uses: { clients = [], deposits = [], users = [], webhooks = [] },
@@ -141,14 +150,14 @@ const CALLER_USES = {
 } as const satisfies Record<EndpointContract['caller'], CallerUses>
 type CallerUses = Pick<Uses, 'clients' | 'users' | 'cache'>
 
-/** Contract of a function. */
+/** Contract of an endpoint, a scheduled job or a queue consumer. */
 export type Contract = EndpointContract | JobContract | QueueContract
 type UsesOfCaller<C> = C extends EndpointContract ? (typeof CALLER_USES)[C['caller']] : unknown
 
-/** Environment variables of a contract's function, by the names of all resources that it uses. */
+/** Values of the environment variables that a contract's function needs, by resource name. */
 export type EnvOf<C extends Contract> = Env<Extract<keyof C['uses'] | keyof UsesOfCaller<C>, Resource>>
 
-/** Lists all that a function uses: the contract's resources, and for an endpoint those to identify its caller and sign. */
+/** Lists all resources of a contract's function. It adds the resources that identify an endpoint's caller and sign its responses. */
 export function listUses(contract: Contract): Uses {
   const ofCaller: CallerUses = 'caller' in contract ? CALLER_USES[contract.caller] : {}
   const signing = 'caller' in contract && isSigned(contract) && { signing: true as const }
@@ -159,7 +168,7 @@ export function listUses(contract: Contract): Uses {
   return { ...contract.uses, ...both('clients'), ...both('users'), ...both('cache'), ...signing }
 }
 
-/** Parsed request for a contract's work, with its route and caller. */
+/** Parsed request that an endpoint's handler receives: fields of the contract, route and caller. */
 export type Request<C extends EndpointContract> = {
   readonly [Part in keyof C['request']]: C['request'][Part] extends z.ZodType ? z.output<C['request'][Part]> : never
 } & { readonly requestContext: { readonly http: Http } } & Caller<C>
@@ -178,7 +187,7 @@ type Keyed = {
   readonly payFor: PayFor
 }
 
-/** Reply of a contract's work before it is encoded; with its time if it can be older than the request. */
+/** Reply of an endpoint's handler before it is encoded. It contains the age of its data if the contract says `aged`. */
 export type Reply<C extends EndpointContract> = C extends { aged: true }
   ? Aged<z.output<C['response']>>
   : z.output<C['response']>

@@ -5,32 +5,39 @@ import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
 import { equalHashes, sha256 } from '../core/sha256.ts'
 
-/** Environment variable with the settings of CloudFront in front of the API: `Edge` as JSON. It is missing on stages without CloudFront. */
+/** Environment variable with the settings of CloudFront (`Edge` as JSON). Stages without CloudFront in front of the API do not set it. */
 export const EDGE_VARIABLE = 'EDGE'
 
-/** Header in which CloudFront sends its secret key to the API. It replaces one that a caller sent. */
+/** Request header in which CloudFront sends its secret key to the API. CloudFront overwrites a header that a caller sent. */
 export const EDGE_HEADER = 'x-vaultline-edge'
 
-/** SHA-256, as 64 hex digits, of the key that CloudFront sends. Functions do not know the key itself. */
+/** SHA-256 of the secret key that CloudFront sends, as 64 hex digits. The functions get only this hash, not the key. */
 export const EdgeKeyHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 of 64 hex digits')
 
-/** Hashes of the keys that identify requests through CloudFront; two during a rotation. */
+/**
+ * Settings of CloudFront in front of the API. `keys` are hashes of the keys that identify its requests. There are two
+ * during a key rotation.
+ */
 export const Edge = z.strictObject({
   keys: z.array(EdgeKeyHash).min(1).max(2),
-  /** True if requests that did not pass through CloudFront are refused. */
+  /** True if requests that bypass CloudFront are refused. */
   isOnlyWay: z.boolean(),
 })
 export type Edge = z.output<typeof Edge>
 
-/** Reads the settings of CloudFront from these variables; undefined if the stage has none. Throws if they have another form. */
+/**
+ * Reads the settings of CloudFront from environment variables. Returns undefined on a stage without CloudFront. Throws
+ * if the settings are invalid.
+ */
 export function readEdge(variables: NodeJS.ProcessEnv): Edge | undefined {
   const text = variables[EDGE_VARIABLE]
   return text === undefined ? undefined : Edge.parse(JSON.parse(text))
 }
 
 /**
- * Sets `sourceIp` to the viewer's address if a request has a known CloudFront key. Other requests keep their address,
- * or get `not_found` if all must pass through CloudFront. Removes the key from the request.
+ * Middleware that recognizes requests from CloudFront by their secret key. It sets `sourceIp` to the viewer's address
+ * for these requests, and removes the key. A request without a known key keeps its address, or gets `not_found` if
+ * `isOnlyWay` is true.
  */
 export function edgeVerification(
   findEdge: () => Promise<Edge | undefined>,
@@ -49,13 +56,13 @@ export function edgeVerification(
 }
 
 function isKnown({ keys }: Edge, key: string): boolean {
-  // All keys are compared, so the time does not reveal which one matches.
+  // The key is compared with all known keys, so the duration does not reveal which key matches.
   return keys.filter((known) => equalHashes(known, sha256(key))).length > 0
 }
 
 /**
- * Returns the address of CloudFront's viewer. CloudFront appends it to the caller's header, and the gateway may append
- * CloudFront's own.
+ * Returns the address of the viewer, who called CloudFront. CloudFront appends this address to X-Forwarded-For. API
+ * Gateway may append CloudFront's own address after that.
  */
 function viewerOf(forwardedFor = '', cloudFront: string): string {
   const addresses = forwardedFor.split(',').map((address) => address.trim())

@@ -38,9 +38,9 @@ type Frame<C extends EndpointContract> = {
 }
 
 /**
- * Builds a Lambda handler for API Gateway's HTTP API (payload version 2) from an endpoint's contract and its work.
- * Builds the services once per container, in parallel with the first look-up of a caller. They must not open
- * connections or call a chain.
+ * Builds the Lambda handler of an HTTP endpoint (API Gateway HTTP API, payload version 2) from its contract and the
+ * function `work`. The services are built once per container, in parallel with the first look-up of a caller. So
+ * building them must not open connections or call a chain.
  */
 export function endpoint<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,
@@ -49,13 +49,16 @@ export function endpoint<const C extends EndpointContract, P extends Providers<C
 ) {
   return createHandler(contract, services, work, {
     identify: (env) => identifyCaller(contract, env),
-    // The cast is right: `listUses` adds the secret to every contract with signed responses.
+    // The cast is safe: `listUses` adds the signing secret to every contract with signed responses.
     findSigner: (env) => (isSigned(contract) ? signerIn((env as Env<'signing'>).signing) : findNoSigner),
     readVersion: readSecretVersions,
   })
 }
 
-/** Builds the handler of the service's own documents. Its bundle contains no clients or sessions, and it signs nothing. */
+/**
+ * Builds the Lambda handler of a public document, such as openapi.json. It identifies no caller and signs nothing, so
+ * its bundle stays small.
+ */
 export function openEndpoint<const C extends OpenContract, P extends Providers<C>>(
   contract: C,
   services: P,
@@ -80,7 +83,6 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   const run = container(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
-    // Compression needs the request's own headers, so this runs before validation replaces them with those of the contract.
     .use(replyEncoding(contract, Date.now))
     .use(
       callerIdentification(
@@ -91,13 +93,14 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(requestValidation(contract))
     .handler(async (event, { building }) => {
       const respond = await building
-      // The casts are right: middlewares convert the event before, and the reply after.
+      // The casts are safe: `requestValidation` has converted the event, and `replyEncoding` converts the reply.
       const reply: unknown = await respond(event as unknown as Request<C>)
       return reply as APIGatewayProxyStructuredResultV2
     })
 
-  // Middlewares finish in reverse order. The logger comes first, so it keeps its keys until all others have logged. The time-out applies to
-  // the innermost handler, which therefore contains identification, validation and work.
+  // Middlewares finish in reverse order. The logger comes first, so its keys remain until all other middlewares have
+  // logged. The time-out applies only to the innermost handler. So that handler includes the identification of the
+  // caller, the validation and the work of the endpoint.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
@@ -114,7 +117,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(errorReplies())
     .use(admittedReplies())
     .handler(async (event, context) => {
-      // Services are built in parallel with the look-up of the caller. Only an identified caller gets an error if that fails.
+      // Services are built while the caller is looked up. If the build fails, only an identified caller gets the error.
       const building = run()
       building.catch(() => {})
       return await answer(event, Object.assign(context, { building }))

@@ -12,8 +12,8 @@ type Run<C extends JobContract> = (
 ) => Promise<z.output<C['report']>>
 
 /**
- * Builds a Lambda handler for scheduled runs from a job's contract and its work. Logs and returns the run's report.
- * Logs and rethrows a failure, so that the scheduler retries and the alarm sees it.
+ * Builds the Lambda handler of a scheduled job from its contract and the function `work`. Logs and returns the report
+ * of each run. A failure is logged and thrown again, so the scheduler retries the run and the alarm counts the failure.
  */
 export function job<const C extends JobContract, P extends Providers<C>>(
   contract: C,
@@ -33,7 +33,7 @@ export function job<const C extends JobContract, P extends Providers<C>>(
     .handler(async (event, context) => {
       const run = await start()
       const parsed = contract.event.parse(event)
-      // The cast is right: the contract's own schema parsed it.
+      // The cast is safe: the schema of the same contract has parsed the event.
       const done = await run(parsed as z.output<C['event']>, {
         remainingMs: () => context.getRemainingTimeInMillis(),
       })

@@ -11,12 +11,15 @@ import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
 import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
 
-/** Headers of requests as received, because `requestValidation` replaces them with those of the contract. */
+/**
+ * Original headers of each request. `requestValidation` replaces the event's headers with those of the contract, but
+ * signatures need the original ones.
+ */
 const headersAsSent = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
 
 type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
 
-/** Adds `x-request-id` to every reply and logs one line per request: route, status, duration in milliseconds. */
+/** Adds the header `x-request-id` to every reply. Logs one line per request: route, status and duration in milliseconds. */
 export function requestLog(now: () => number): HttpMiddleware {
   const started = new WeakMap<object, number>()
   const finish: HttpMiddleware['after'] = ({ event, response }) => {
@@ -38,17 +41,17 @@ export function requestLog(now: () => number): HttpMiddleware {
   }
 }
 
-/** Finds the key that signs responses; undefined if there is none. */
+/** Function that returns the key with which responses are signed; undefined if there is no key. */
 export type FindSigner = () => Promise<Signer | undefined>
 
 /**
- * Signs successes that have a body, over the final bytes: nothing may change them after this. Looks up the signer while
- * the work runs. `now` is in epoch milliseconds.
+ * Signs successful responses that have a body. The signature covers the final bytes, so no later middleware may change
+ * the body. The key is looked up while the endpoint works. `now` is in epoch milliseconds.
  */
 export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
   return {
     before: () => {
-      // The rejection is ignored here. It is thrown later if there is a response to sign.
+      // A failed look-up is ignored here. The look-up below throws it if there is a response to sign.
       findSigner().catch(() => {})
     },
     after: async ({ event, response }) => {
@@ -62,7 +65,7 @@ export function signedReplies(findSigner: FindSigner, now: () => number): HttpMi
   }
 }
 
-/** Removes the body from replies to HEAD. */
+/** Removes the body from replies to HEAD requests. */
 export function headReplies(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = ({ event, response }) => {
     if (!response || event.requestContext.http.method !== 'HEAD') return
@@ -73,8 +76,8 @@ export function headReplies(): HttpMiddleware {
 }
 
 /**
- * Converts an error into the reply: an AppError into its own status and text, anything else into `internal` or
- * `service_unavailable`. The reply contains no internal details.
+ * Converts an error into an HTTP reply. An AppError becomes its own status and text. Any other error becomes `internal`
+ * or `service_unavailable`, without internal details.
  */
 export function errorReplies(): HttpMiddleware {
   return {
@@ -90,8 +93,9 @@ export function errorReplies(): HttpMiddleware {
 }
 
 /**
- * Adds the caller to the event: `client`, its key's `limits`, and a user's `session`. Throws if the caller is unknown,
- * and `insufficient_scope`. Work with side effects waits for the rate-limit charge; other work runs meanwhile.
+ * Adds the caller to the event: `client`, the API key's `limits`, and the user's `session`. Throws if the caller is
+ * unknown, or `insufficient_scope` if the API key lacks the scope. An endpoint with side effects waits for the
+ * rate-limit charge. Other endpoints start while the charge is pending.
  */
 export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
   const scope = scopeOf(contract)
@@ -100,7 +104,8 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
       const { findSession, ...caller } = await (await identify())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // A charge that this container already knows to be refused has rejected by now, so the work never starts.
+      // This container may already know that the charge is refused. Then `admission` has rejected by now, and the
+      // endpoint does not start.
       await Promise.race([caller.admission, undefined])
       const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
       Object.assign(event, ofUser)
@@ -108,7 +113,7 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
   }
 }
 
-/** Holds back every reply, errors too, until the rate-limit charge succeeds. Throws the refusal of the charge instead. */
+/** Holds back every reply, even an error, until the rate-limit charge succeeds. If the charge is refused, the reply is the refusal. */
 export function admittedReplies(): HttpMiddleware {
   return {
     after: async ({ event }) => {
@@ -122,10 +127,13 @@ export function admittedReplies(): HttpMiddleware {
   }
 }
 
-/** Adds headers with the API key's remaining rate-limit units to every reply. Signatures do not cover these headers. */
+/**
+ * Adds headers to every reply that tell the remaining units of the API key's rate limit. Response signatures do not
+ * cover these headers.
+ */
 export function rateLimitHeaders(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = async ({ event, response }) => {
-    // The reply to a refused charge already has these headers.
+    // A refused charge has its own reply, which already contains these headers.
     const standing = await admissionIn(event)?.catch(() => undefined)
     if (response && standing) response.headers = { ...response.headers, ...standing }
   }
@@ -137,8 +145,8 @@ function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admis
 }
 
 /**
- * Replaces the event's `headers`, `path`, `query` and `body` with those parsed by the contract. Throws if they do not
- * match, or if the path is one that a signature cannot cover.
+ * Replaces the event's `headers`, `path`, `query` and `body` with values parsed by the contract. Throws if they do not
+ * match the contract. If the response is signed, it also throws for a path that a signature cannot cover.
  */
 export function requestValidation(contract: EndpointContract): HttpMiddleware {
   return {
@@ -152,7 +160,7 @@ export function requestValidation(contract: EndpointContract): HttpMiddleware {
   }
 }
 
-/** Encodes the work's reply as the contract's HTTP response, with its age if it can be older than the request. */
+/** Encodes the reply of an endpoint as HTTP response. Adds the age of the data if the contract says `aged`. */
 export function replyEncoding(contract: EndpointContract, now: () => number): HttpMiddleware {
   const { response: schema, status = 200, cacheControl, aged } = contract
   const encode = (value: unknown) => schema.encode(value)
@@ -160,10 +168,11 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
   return {
     after: (request) => {
       const reply: unknown = request.response
-      // The cast is right: the contract says whether replies have an age.
+      // The cast is safe: handlers of contracts with `aged` return replies with an age.
       const { value, ...age } = aged ? (reply as Aged<unknown>) : { value: reply }
       const cacheHeaders = 'asOf' in age ? ageHeaders(cacheControl, age, now()) : { 'cache-control': cacheControl }
-      // A cached response has the CORS headers of one origin, so a browser must not reuse it for another one.
+      // Responses have the CORS headers of one origin. `Vary` prevents browsers from reusing a cached response for
+      // another origin.
       const vary = cacheControl !== 'no-store' && { vary: 'origin' }
       const headers = { ...cacheHeaders, ...vary }
       request.response = openReply
@@ -174,8 +183,8 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
 }
 
 /**
- * Builds the caching headers of a reply with an age. Caches subtract the age from max-age (RFC 9111, 4.2), so it is
- * added to max-age. A stale response is requested again each time.
+ * Builds the caching headers of a reply with an age. Caches subtract the age from max-age (RFC 9111, 4.2). So the age
+ * is added to max-age. A stale response gets `no-cache`, so caches request it again each time.
  */
 function ageHeaders(
   cacheControl: EndpointContract['cacheControl'],
@@ -191,7 +200,7 @@ function ageHeaders(
   }
 }
 
-/** Returns the message of an error's cause, for the log. Only our own code creates these causes, without secrets in their messages. */
+/** Returns the message of an error's cause for the log. The causes come from this service's own code and contain no secrets. */
 function reason(cause: unknown): string | undefined {
   return cause instanceof Error ? cause.message : undefined
 }

@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { jsonReply } from './replies.ts'
 
-/** Minimum number of characters of a body for it to be compressed. */
+/** Minimum length of a body in characters from which it is compressed. */
 const MIN_CHARACTERS = 1024
 const CODINGS = {
   br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
@@ -17,8 +17,8 @@ type RequestHeaders = Readonly<Record<string, string | undefined>>
 type Body = { readonly text: string; tag?: string; readonly compressed: Map<Coding, string> }
 
 /**
- * Returns a builder of unsigned JSON replies. It compresses them if the caller accepts that, and omits a body that the
- * caller has already. It caches the encoded body while the value object exists.
+ * Returns a builder of unsigned JSON replies. It compresses a body if the caller accepts that. It answers 304 if the
+ * caller already has the body. Encoded bodies are cached as long as their value objects exist.
  */
 export function openReplies(encode: (value: unknown) => unknown) {
   const bodies = new WeakMap<object, Body>()
@@ -64,21 +64,21 @@ function compressed({ text, compressed: made }: Body, coding: Coding): string {
   return base64
 }
 
-/** Returns the body's ETag, a weak one, because the bytes differ by compression (RFC 9110, 8.8.3). */
+/** Returns the ETag of a body. It is a weak ETag, because the bytes differ by compression (RFC 9110, 8.8.3). */
 function tagOf(body: Body): string {
   body.tag ??= `W/"${createHash('sha256').update(body.text).digest('base64url').slice(0, 22)}"`
   return body.tag
 }
 
-/** True if the header If-None-Match contains the tag (RFC 9110, 13.1.2). */
+/** Returns true if the header If-None-Match contains the ETag `tag` (RFC 9110, 13.1.2). */
 function isNamed(tag: string, named = ''): boolean {
   const opaque = (text: string) => text.trim().replace(/^W\//, '')
   return named.split(',').some((one) => one.trim() === '*' || opaque(one) === opaque(tag))
 }
 
 /**
- * Returns the compression that a caller accepts, if it prefers one to none (RFC 9110, 12.5.3). Equal weights are
- * decided by our own order.
+ * Returns the compression that the caller prefers, by Accept-Encoding (RFC 9110, 12.5.3). Returns undefined if the
+ * caller prefers none. Brotli wins over gzip if their weights are equal.
  */
 function preferredCoding(accepted = ''): Coding | undefined {
   const weights = new Map(accepted.split(',').map(weighted))
@@ -87,7 +87,7 @@ function preferredCoding(accepted = ''): Coding | undefined {
   return best && weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : undefined
 }
 
-/** Parses one part of Accept-Encoding: a compression and its weight, which is 1 by default, and 0 if it is no number. */
+/** Parses one element of Accept-Encoding: a compression and its weight. The weight is 1 by default, and 0 if it is invalid. */
 function weighted(part: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
   const weight = parameters.find((text) => text.startsWith('q='))?.slice(2) ?? '1'

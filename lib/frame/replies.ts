@@ -11,7 +11,7 @@ type ErrorBody = {
   details?: readonly ErrorDetail[]
 }
 
-/** Builds an HTTP reply with a JSON body, or without one if `body` is undefined. */
+/** Builds an HTTP reply with a JSON body. The reply has no body if `body` is undefined. */
 export function jsonReply(
   statusCode: number,
   body: unknown,
@@ -21,7 +21,7 @@ export function jsonReply(
   return { statusCode, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
-/** Builds the HTTP reply of a failure, with the body that all errors share. */
+/** Builds the HTTP reply of an error. All errors have the same fields in the body. */
 export function errorReply(error: AppError, requestId: string): APIGatewayProxyStructuredResultV2 {
   const { status, error: text, message, retryAfterSeconds }: ErrorDefinition = defineError(error.code)
   const body: ErrorBody = {

@@ -9,7 +9,7 @@ type Received = Partial<
   Pick<APIGatewayProxyEventV2, 'headers' | 'pathParameters' | 'queryStringParameters' | 'body' | 'isBase64Encoded'>
 >
 
-/** Maximum bytes of a request body. */
+/** Maximum size of a request body in bytes. */
 export const MAX_BODY_BYTES = 16 * 1024
 const MISSING = 'is required'
 const WRONG_FORM = 'has a wrong form'
@@ -21,9 +21,9 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Parses the event's headers, path, query and body by the contract. An empty required parameter counts as missing. An
- * optional field of the body is omitted if it is null. Throws `payload_too_large`, `invalid_json`, or the error of the
- * first bad field with all problems in its details.
+ * Parses a request's headers, path, query and body with the contract. An empty required parameter counts as missing. A
+ * null in an optional field of the body counts as absent. Throws `payload_too_large` or `invalid_json`. For invalid
+ * fields it throws the error code of the first one, with all problems in the details.
  */
 export function parseRequest(contract: EndpointContract, event: Received): Record<string, unknown> {
   const { headers, path, query, body } = contract.request
@@ -51,7 +51,7 @@ function parseBody(schema: z.ZodObject, received: object) {
   const asReceived = parse(schema, received)
   if (asReceived.success) return asReceived
   const parsed = parse(schema, withoutNulls(received))
-  // An unknown field is refused even if it is null.
+  // An unknown field is refused even if its value is null.
   const unknown = asReceived.error.issues.filter(isOfUnknownFields)
   const others = parsed.error?.issues.filter((issue) => !isOfUnknownFields(issue)) ?? []
   const issues = [...others, ...unknown]
@@ -97,7 +97,7 @@ function kindOf(issue: z.core.$ZodIssue): keyof FieldErrors {
   return tooLong === true ? 'tooLong' : 'invalid'
 }
 
-/** Returns our own text for an issue, because zod's texts name its types. */
+/** Returns this service's text for a schema issue. Zod's own texts name TypeScript types. */
 function describe(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return MISSING
   switch (issue.code) {

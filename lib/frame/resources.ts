@@ -1,46 +1,47 @@
-/** Resources of a stage, and the environment variables with their names or values. */
+/** Resources of a stage, and the environment variables that pass their names or values to functions. */
 export const RESOURCES = {
-  // Tables, by their names.
+  // Tables, passed by name.
   clients: 'CLIENTS_TABLE',
   deposits: 'DEPOSITS_TABLE',
   users: 'USERS_TABLE',
   webhooks: 'WEBHOOKS_TABLE',
   cache: 'CACHE_TABLE',
-  // Queues, by their URLs: deliveries to webhooks, and groups of vaults whose chain data one function run records.
+  // Queues, passed by URL: deliveries to webhooks, and groups of vaults whose chain data one run records.
   deliveryQueue: 'DELIVERY_QUEUE_URL',
   shardQueue: 'SHARD_QUEUE_URL',
-  // Secrets, by their ARNs: configuration, the service's own keys, the signing keys, and the key from which webhook secrets derive.
+  // Secrets, passed by ARN: configuration, keys for user accounts, keys that sign responses, and the key from which
+  // webhook secrets derive.
   config: 'CONFIG_SECRET',
   identity: 'IDENTITY_SECRET',
   signing: 'SIGNING_SECRET',
   webhookKey: 'WEBHOOK_KEY_SECRET',
-  // Settings as JSON: WebAuthn's relying party, and the limits of login attempts.
+  // Settings as JSON: WebAuthn's relying party, and the limits of failed attempts.
   relyingParty: 'RELYING_PARTY',
   rateLimits: 'RATE_LIMITS',
-  // Kind of addresses that webhooks may have: `public` or `loopback`.
+  // Network in which webhooks may be: `public`, or `loopback` for local tests.
   webhookReach: 'WEBHOOK_REACH',
   version: 'SERVICE_VERSION',
 } as const
 
-/** Name of a resource that a function can use. */
+/** Name of a resource that a function can use, such as a table or a secret. */
 export type Resource = keyof typeof RESOURCES
 
-/** Builds the environment variables of these resources. */
+/** Builds environment variables from these resources' names or values. */
 export function buildVariables(values: { readonly [Name in Resource]?: string }): Record<string, string> {
-  // The cast is right: an object of resources has no other names.
+  // The cast is safe: `values` has only names of resources as keys.
   const known = Object.entries(values) as [Resource, string][]
   return Object.fromEntries(known.map(([resource, value]) => [RESOURCES[resource], value]))
 }
 
 type TableResource = 'clients' | 'deposits' | 'users' | 'webhooks' | 'cache'
 
-/** Name of a queue that a function can send to. */
+/** Name of an SQS queue that a function can send to. */
 export type QueueResource = 'deliveryQueue' | 'shardQueue'
 
-/** Name of a secret that a function can use. */
+/** Name of a secret that a function can read. */
 export type SecretResource = 'config' | 'identity' | 'signing' | 'webhookKey'
 
-/** Access to a table: a DynamoDB action on the table itself, or a query of one of its indexes. */
+/** Permission on a table: a DynamoDB action on the table, or a query of one of its indexes. */
 export type Access =
   | 'Query'
   | 'GetItem'
@@ -53,10 +54,10 @@ export type Access =
   | 'Scan'
   | `Query ${string}`
 
-/** Resources that a function may use; for a table, its accesses. */
+/** Resources that a function may use. A table has a list of permissions. */
 export type Uses = {
   readonly [Name in Resource]?: Name extends TableResource ? readonly Access[] : true
 }
 
-/** Values of these resources' environment variables, by resource name. */
+/** Values of the environment variables of these resources, by resource name. */
 export type Env<Name extends Resource> = { readonly [Key in Name]: string }

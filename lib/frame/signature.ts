@@ -4,19 +4,19 @@ import { AppError } from '../core/errors.ts'
 import type { Signer } from '../signing/keys.ts'
 
 const VALIDITY_SECONDS = 300
-/** Paths that API Gateway forwards unchanged. It decodes any other path, and cuts it at a decoded `?`. */
+/** Paths that API Gateway forwards unchanged. It decodes all other paths, and cuts them at a decoded `?`. */
 const UNCHANGED_PATH = /^[A-Za-z0-9/._~-]*$/
 
 type SignedRequest = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'requestContext' | 'headers'>
 
 type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
-/** Returns the `Content-Digest` of these bytes (RFC 9530). */
+/** Returns the value of a Content-Digest header for these bytes (RFC 9530). */
 export function contentDigest(bytes: Uint8Array): string {
   return `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
 }
 
-/** Throws `invalid_content_digest` if a request's digest is not that of its body. */
+/** Throws `invalid_content_digest` if the header Content-Digest of a request does not match its body. */
 export function verifyContentDigest({
   headers,
   body = '',
@@ -28,12 +28,15 @@ export function verifyContentDigest({
   if (claimed !== actual) throw new AppError('invalid_content_digest')
 }
 
-/** Throws `invalid_path` if API Gateway may have changed the requested path, so that no signature could cover it. */
+/**
+ * Throws `invalid_path` if API Gateway may have changed the requested path. The caller could not verify a signature
+ * over a changed path.
+ */
 export function requireSignablePath({ rawPath }: Pick<SignedRequest, 'rawPath'>): void {
   if (!UNCHANGED_PATH.test(rawPath)) throw new AppError('invalid_path')
 }
 
-/** Returns the headers that sign a response (RFC 9421), in the form of docs/guides/verify-answers.md. */
+/** Returns the headers that sign a response (RFC 9421), as described in docs/guides/verify-answers.md. */
 export function signatureHeaders(
   { rawPath, rawQueryString, requestContext: { http }, headers }: SignedRequest,
   { status, contentType, body }: Answer,

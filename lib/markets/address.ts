@@ -4,16 +4,22 @@ import { decodeBase58 } from '../accounts/base58.ts'
 import { CHAINS, type Chain, COIN_ADDRESS } from '../chain/registry.ts'
 import { Address } from '../core/codecs.ts'
 
-/** Address of wrapped SOL. Requests also use it for SOL itself. */
+/** Mint address of wrapped SOL. In API requests it also means SOL itself. */
 export const WRAPPED_SOL = 'So11111111111111111111111111111111111111112'
 
-/** Texts that requests use for a chain's own coin, in lower case. The last EVM one is an ERC-20 contract of Polygon's own coin. */
+/**
+ * Addresses that API requests use for a chain's native coin, in lower case. The last EVM address is the ERC-20 contract
+ * of Polygon's native coin.
+ */
 const NATIVE_ADDRESSES = {
   evm: ['native', zeroAddress, COIN_ADDRESS.toLowerCase(), '0x0000000000000000000000000000000000001010'],
   solana: ['native', '1'.repeat(32)],
 }
 
-/** Chain of the registry. Responses name it by its key; requests also by its id or CoinGecko's platform name. */
+/**
+ * Request field: a chain of the chain registry. A request can contain its key, its id or its CoinGecko platform.
+ * Responses contain its key.
+ */
 export const Network = z.codec(
   z.string().meta({ description: 'Chain: a key such as base-mainnet, an id or a CoinGecko platform' }),
   z.custom<Chain>((value) => CHAINS.some((chain) => chain === value)),
@@ -30,7 +36,8 @@ export const Network = z.codec(
 )
 
 /**
- * Parses an address to the form of `ListedToken.address`, `native` for the chain's own coin. Returns undefined if the text is no address.
+ * Parses a token address to the form of `ListedToken.address`, which is `native` for the chain's native coin. Returns
+ * undefined if the text is no address.
  */
 export function parseTokenAddress({ kind }: Chain, text: string): string | undefined {
   if (NATIVE_ADDRESSES[kind].includes(text.toLowerCase())) return 'native'
@@ -38,7 +45,10 @@ export function parseTokenAddress({ kind }: Chain, text: string): string | undef
   return decodeBase58(text, 32) ? text : undefined
 }
 
-/** Returns the address that API responses show. It is a conventional one for the chain's own coin. */
+/**
+ * Returns a token's address in the form that API responses use. The chain's native coin gets a conventional address,
+ * such as 0xEeee…EEeE.
+ */
 export function shownAddress({ kind }: Chain, address: string): string {
   if (address !== 'native') return address
   return kind === 'evm' ? COIN_ADDRESS : WRAPPED_SOL

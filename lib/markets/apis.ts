@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * CoinGecko's endpoint; without a key it is the slow public host. `plan` is the plan of the key. It selects the host and how often prices
- * are fetched (https://docs.coingecko.com/docs/errors-and-rate-limits).
+ * Endpoint of CoinGecko's API. Without a key it is the slow public host. `plan` is the key's plan, which selects the
+ * host and how often prices are fetched (https://docs.coingecko.com/docs/errors-and-rate-limits).
  */
 export const CoinGeckoApi = z
   .object({
@@ -17,11 +17,11 @@ export const CoinGeckoApi = z
   }))
 export type CoinGeckoApi = z.output<typeof CoinGeckoApi>
 
-/** DefiLlama's endpoint for coin prices, which needs no key (https://api-docs.defillama.com). */
+/** Endpoint of DefiLlama's coin prices, which needs no key (https://api-docs.defillama.com). */
 export const DefiLlamaApi = z.object({ url: z.url().default('https://coins.llama.fi') })
 export type DefiLlamaApi = z.output<typeof DefiLlamaApi>
 
-/** LI.FI's endpoint for its token list (https://docs.li.fi). */
+/** Endpoint of LI.FI's API, which supplies the list of tokens (https://docs.li.fi). */
 export const LiFiApi = z
   .object({ url: z.url().default('https://li.quest/v1'), apiKey: z.string().min(1).optional() })
   .transform(({ url, apiKey }) => ({ url, headers: apiKey ? { 'x-lifi-api-key': apiKey } : {} }))

@@ -5,8 +5,8 @@ import { DAY, MINUTE } from '../core/time.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
 import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 
-// Entries stay fresh longer than the interval of the job that writes them, so a stale one means that the job failed. Containers keep these
-// few keys in memory: 3 MB for 2,400 tokens.
+// Cached lists stay fresh longer than the interval of the job that writes them. So a stale list means that the job
+// failed. Containers keep these lists in memory: 3 MB for 2,400 tokens.
 const TOKENS: Namespace<ListedToken[]> = {
   name: 'tokens',
   schema: z.array(ListedToken),
@@ -22,19 +22,19 @@ const PRICES: Namespace<Record<string, TokenPrice>> = {
   rememberedSeconds: MINUTE,
 }
 
-/** Returns the cache key of a chain's supported tokens, with its own coin. The job refresh-tokens writes the entry. */
+/** Returns the cache key of a chain's supported tokens, including its native coin. The job refresh-tokens writes this cache entry. */
 export function tokensKey(chainKey: string): CacheKey<ListedToken[]> {
   return { namespace: TOKENS, key: chainKey }
 }
 
-/** Returns the cache key of a chain's token prices, by `ListedToken.address`. The job refresh-market writes the entry. */
+/** Returns the cache key of a chain's token prices, by `ListedToken.address`. The job refresh-market writes this cache entry. */
 export function pricesKey(chainKey: string): CacheKey<Record<string, TokenPrice>> {
   return { namespace: PRICES, key: chainKey }
 }
 
 /**
- * Cache key of the ids of all of CoinGecko's coins. The job refresh-tokens writes the entry. A list older than a day does not prove that a
- * coin does not exist.
+ * Cache key of the ids of all coins at CoinGecko. The job refresh-tokens writes this cache entry. A list older than a
+ * day does not prove that a coin does not exist.
  */
 export const COIN_IDS: CacheKey<string[]> = {
   namespace: {
@@ -42,18 +42,18 @@ export const COIN_IDS: CacheKey<string[]> = {
     schema: z.array(z.string()),
     freshSeconds: DAY,
     keepSeconds: 7 * DAY,
-    // The entry changes hourly and a read takes 150 KB, so containers keep it for longer.
+    // This list changes only hourly and each read takes 150 KB. So containers keep it in memory longer than other lists.
     rememberedSeconds: 10 * MINUTE,
   },
   key: 'all',
 }
 
-/** Cache keys of all chains' supported tokens, under the names `tokens <chain key>`. */
+/** Cache keys of the supported tokens of all chains, under the names `tokens <chain key>`. */
 export const ALL_TOKENS = ofEveryChain('tokens', tokensKey)
-/** Cache keys of all chains' token prices, under the names `prices <chain key>`. */
+/** Cache keys of the token prices of all chains, under the names `prices <chain key>`. */
 export const ALL_PRICES = ofEveryChain('prices', pricesKey)
 
-/** Cache key of the 1,000 largest coins by market cap, in US dollars. The job refresh-market writes the entry. */
+/** Cache key of the market data: the 1,000 largest coins by market cap, in US dollars. The job refresh-market writes this cache entry. */
 export const MARKET: CacheKey<MarketCoin[]> = {
   namespace: {
     name: 'market',
@@ -65,7 +65,7 @@ export const MARKET: CacheKey<MarketCoin[]> = {
   key: 'usd',
 }
 
-/** Cache key of the value of a US dollar in each currency with a known rate. The job refresh-market writes the entry. */
+/** Cache key of the exchange rates: the value of one US dollar in each currency. The job refresh-market writes this cache entry. */
 export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
   namespace: {
     name: 'rates',
@@ -79,6 +79,6 @@ export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
 
 function ofEveryChain<Word extends string, T>(word: Word, keyOf: (chainKey: string) => CacheKey<T>) {
   const keys = CHAINS.map(({ key }) => [`${word} ${key}`, keyOf(key)] as const)
-  // The cast restores the property names, which the type of `fromEntries` loses.
+  // The cast restores the property names, because the result type of `fromEntries` does not contain them.
   return Object.fromEntries(keys) as Record<`${Word} ${ChainKey}`, CacheKey<T>>
 }

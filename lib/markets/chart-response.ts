@@ -5,7 +5,7 @@ import { CURRENCIES, Currency } from './currency.ts'
 
 const MAX_DAYS = 36_500
 
-/** Length of a price chart in days, or `max`. The request contains it as text. */
+/** Query parameter: length of a price chart in days, or `max`. */
 const Days = field(
   z.codec(
     z.string().meta({ pattern: '^(max|[1-9][0-9]{0,4})$', description: 'Number of days from 1 to 36500, or max' }),

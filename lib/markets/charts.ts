@@ -24,20 +24,20 @@ import { listSupportedTokens } from './tokens.ts'
 type ChartServices = {
   readonly cache: Pick<SharedCache, 'recall' | 'getOrFetch'>
   readonly priceSources: PriceSources
-  /** Returns the present time in epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 
 type ChartRequest = ChartRange & { readonly payFor: PayFor }
 
 /**
- * Lengths in days of the charts that are fetched and cached. Other lengths are cut from these, so a coin has only these charts per
- * currency. CoinGecko has hourly points up to 90 days, daily points beyond.
+ * Lengths in days of the charts that are fetched and cached. Charts of other lengths are cut from these, so each coin
+ * has few cached charts per currency. CoinGecko's charts have hourly points up to 90 days and daily points beyond.
  */
 const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
 
 /**
- * Returns the price chart of the coin with this CoinGecko id. Fetches nothing for an id that CoinGecko does not list. Throws
+ * Returns the price chart of a coin by its CoinGecko id. Requests nothing if CoinGecko does not list the id. Throws
  * `token_not_found` or `upstream_*`.
  */
 export async function chartById(
@@ -48,7 +48,7 @@ export async function chartById(
   return fetchChart(services, coinById(id), question)
 }
 
-/** Returns the price chart of the token with this address, or of the chain's own coin. Throws `token_not_found` or `upstream_*`. */
+/** Returns the price chart of a token by its address, or of the chain's native coin. Throws `token_not_found` or `upstream_*`. */
 export async function chartByAddress(
   services: ChartServices,
   { network: chain, address: text, ...question }: ChartRequest & { readonly network: Chain; readonly address: string },
@@ -64,8 +64,8 @@ export async function chartByAddress(
 }
 
 /**
- * Fetches the chart from the first source that has the currency. Tries the other sources if that one has no chart or an old one. Cuts the
- * requested length from the shortest of LENGTHS that contains it.
+ * Fetches a chart from the first price source that supports the currency. Tries the other sources if the first has no
+ * chart or only an old one. Cuts the requested length from the shortest chart in LENGTHS that contains it.
  */
 async function fetchChart(
   { cache, priceSources, now }: ChartServices,
@@ -93,7 +93,6 @@ async function fetchChart(
   return { value: { prices, market_caps, total_volumes, currency, days: shownDays, truncated }, ...age }
 }
 
-/** Returns the points of a chart from `days` days before its last price on. */
 function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'): Chart {
   const [end] = prices.at(-1) ?? [0]
   const start = days === 'max' ? 0 : end - days * DAY * 1000
@@ -101,7 +100,7 @@ function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'):
   return { prices: cut(prices), marketCaps: cut(marketCaps), volumes: cut(volumes) }
 }
 
-/** Returns the cache settings for charts of this length. Longer charts are fetched again less often. */
+/** Returns the cache settings for charts of this length. Longer charts change less, so they stay fresh longer. */
 function namespaceOf(days: number | 'max'): Namespace<DatedChart | null> {
   const freshSeconds = days === 'max' || days > 90 ? 12 * HOUR : days > 1 ? 30 * MINUTE : MINUTE
   return { name: 'chart', schema: DatedChart.nullable(), freshSeconds, keepSeconds: DAY }

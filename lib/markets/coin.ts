@@ -5,7 +5,7 @@ const Price = z.number().nonnegative()
 /** Request field: id of a coin at CoinGecko. */
 export const CoinId = z.string().min(1).max(128).describe('CoinGecko id, such as bitcoin')
 
-/** Coin with its price and market data in US dollars. Null values are unknown. */
+/** Price and market data of one coin in US dollars. A null value is unknown. */
 export const MarketCoin = z.object({
   /** Id of the coin at CoinGecko. */
   id: z.string(),
@@ -17,21 +17,24 @@ export const MarketCoin = z.object({
   price: Price.nullable(),
   marketCap: Price.nullable(),
   volume: Price.nullable(),
-  /** Change of the price in percent over the last 24 hours. */
+  /** Change of the price over the last 24 hours, in percent. */
   change24h: z.number().gt(-100).nullable(),
 })
 export type MarketCoin = z.output<typeof MarketCoin>
 
-/** Token that the service supports. Its chain and contract identify it, also for prices, but never its symbol. */
+/**
+ * Token that the service supports. Chain and contract identify it, also for prices. Its symbol does not, because anyone
+ * can create a token with that symbol.
+ */
 export const ListedToken = z.object({
   /** Key of the token's chain in our chain registry, such as `base-mainnet`. */
   chain: z.string(),
-  /** Contract address, EIP-55 checksummed on EVM chains, base58 on Solana; `native` for the chain's own coin. */
+  /** Contract address: EIP-55 checksummed on EVM chains, base58 on Solana. It is `native` for the chain's native coin. */
   address: z.string(),
   symbol: z.string(),
   name: z.string(),
   decimals: z.number().int().min(0).max(36),
-  /** Key of the coin at LI.FI, the same on all chains; empty if it has none. */
+  /** Key of the coin at LI.FI. A coin has the same key on all chains. It is empty if LI.FI has none. */
   coinKey: z.string(),
   /** URL of the token's picture; may be empty. */
   logoUrl: z.string(),
@@ -40,7 +43,7 @@ export const ListedToken = z.object({
 })
 export type ListedToken = z.output<typeof ListedToken>
 
-/** Price of a token in US dollars, now and a day ago. `dayAgo` is null if unknown. */
+/** Price of one token in US dollars, now and a day ago. `dayAgo` is null if it is unknown. */
 export const TokenPrice = z.object({
   now: Price,
   dayAgo: Price.nullable(),
@@ -49,7 +52,10 @@ export const TokenPrice = z.object({
 })
 export type TokenPrice = z.output<typeof TokenPrice>
 
-/** Prices, market caps and volumes in one currency, in time order. Each point is a pair of epoch milliseconds and a number. */
+/**
+ * Price chart: prices, market caps and volumes in one currency, ordered by time. Each point is a pair of epoch
+ * milliseconds and a number.
+ */
 export const Chart = z.object({
   prices: z.array(z.tuple([z.number().int(), Price])),
   marketCaps: z.array(z.tuple([z.number().int(), Price])),
@@ -57,11 +63,11 @@ export const Chart = z.object({
 })
 export type Chart = z.output<typeof Chart>
 
-/** Chart with the number of days that it covers, which can be less than requested. */
+/** Price chart and the number of days that it covers. The source may have fewer days than requested. */
 export const DatedChart = z.object({ chart: Chart, days: z.union([z.number().int(), z.literal('max')]) })
 export type DatedChart = z.output<typeof DatedChart>
 
-/** Price and market data of one coin in one currency. Null values are unknown. */
+/** Price and market data of one coin in one currency. A null value is unknown. */
 export const CoinQuote = z.object({
   id: z.string(),
   symbol: z.string(),
@@ -73,7 +79,7 @@ export const CoinQuote = z.object({
   volume: Price.nullable(),
   high24h: Price.nullable(),
   low24h: Price.nullable(),
-  /** Change of the price over 24 hours in the currency. The next field is the same change in percent. */
+  /** Change of the price over the last 24 hours, in the currency. `change24h` is the same change in percent. */
   priceChange24h: z.number().nullable(),
   change24h: z.number().gt(-100).nullable(),
   circulatingSupply: z.number().nonnegative().nullable(),
@@ -86,14 +92,14 @@ export const CoinQuote = z.object({
 })
 export type CoinQuote = z.output<typeof CoinQuote>
 
-/** Coin in the results of a search. */
+/** Coin in the result of a search by name or symbol. */
 export const FoundCoin = z.object({
   id: z.string(),
   symbol: z.string(),
   name: z.string(),
   apiSymbol: z.string(),
   rank: z.number().int().positive().nullable(),
-  /** URLs of a small and a large picture; may be empty. */
+  /** URL of a small picture, and below of a large one. Both may be empty. */
   thumb: z.string(),
   large: z.string(),
 })

@@ -9,21 +9,22 @@ import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.t
 import type { ChartRange, CoinName } from './source.ts'
 
 const MARKET_PAGE_SIZE = 250
-/** Maximum days of price history without a paid plan (https://docs.coingecko.com/docs/errors-and-rate-limits). */
+/** Maximum days of price history without a paid CoinGecko plan (https://docs.coingecko.com/docs/errors-and-rate-limits). */
 const PUBLIC_RANGE_DAYS = 365
 const RANGE_EXCEEDED = 10012
-/** CoinGecko's error codes for a missing key, for a plan without the endpoint, and for a key sent to the host of another plan. */
+/** CoinGecko's error codes for a missing key, for an endpoint that the plan excludes, and for a key sent to another plan's host. */
 const REFUSALS = [10002, 10005, 10010, 10011]
 /**
- * Maximum points of each of a chart's three series; three of them take 240 KB compressed. Daily points since 2013 are about 5,000 in 2026.
+ * Maximum number of points in each of a chart's three series. With it, a cached chart takes at most 240 KB compressed.
+ * Daily points since 2013 number about 5,000 in 2026.
  */
 const MAX_POINTS = 6_000
 
 const Name = z.string().min(1)
 const Picture = z.url({ protocol: /^https?$/ }).catch('')
-/** Number that is null, so unknown, if it is null, absent or invalid in the response. */
+/** Number in a response. It becomes null, which means unknown, if it is absent, null or invalid. */
 const Figure = z.number().nonnegative().nullable().catch(null)
-/** CoinGecko writes 0 for an unknown supply, and for a market cap computed from it. So 0 becomes null. */
+/** Supply or market cap. CoinGecko reports 0 if it is unknown, so 0 becomes null. */
 const Supply = z.number().positive().nullable().catch(null)
 const Rank = z.number().int().positive().nullable().catch(null)
 const AnyNumber = z.number().nullable().catch(null)
@@ -77,8 +78,8 @@ type Point = z.output<typeof Point>
 const MarketCapPoint = z.tuple([z.number().int().nonnegative(), z.number().positive()])
 
 /**
- * Error code or text in CoinGecko's three forms of error bodies: `{error: "…"}`, `{status: {error_code}}` and `{error: {status:
- * {error_code}}}`.
+ * Error code or text of a failed request to CoinGecko. Its error bodies have three forms: `{error: "…"}`, `{status:
+ * {error_code}}` and `{error: {status: {error_code}}}`.
  */
 const Status = z.object({ status: z.object({ error_code: z.number() }) }).transform(({ status }) => status.error_code)
 const Refusal = z.union([
@@ -88,15 +89,15 @@ const Refusal = z.union([
 ])
 
 /**
- * Creates the client of CoinGecko's API (https://docs.coingecko.com). Its functions throw AppError `upstream_*`: `upstream_unavailable`
- * also if CoinGecko refuses our key or its plan. Invalid or negative numbers become unknown.
+ * Creates the client of CoinGecko's API (https://docs.coingecko.com). Its functions throw AppError `upstream_*`. They
+ * throw `upstream_unavailable` if CoinGecko refuses the key or its plan. Invalid or negative numbers count as unknown.
  */
 export function createCoinGecko(ask: Upstream) {
   return {
     name: 'coingecko' as const,
     currencies: CURRENCIES,
 
-    /** Fetches a page of 250 coins by market cap, in US dollars. The first page is 1. */
+    /** Fetches one page of 250 coins in US dollars, largest market cap first. The first page has number 1. */
     async fetchMarketPage(page: number): Promise<MarketCoin[]> {
       const answer = await ask({
         path: '/coins/markets',
@@ -112,8 +113,8 @@ export function createCoinGecko(ask: Upstream) {
     },
 
     /**
-     * Fetches the data of at most 250 coins in one currency. The map contains null for a coin without a price, and nothing for an unknown
-     * coin.
+     * Fetches market data of at most 250 coins in one currency. The map contains null for a coin without a price. It
+     * has no entry for an unknown coin.
      */
     async fetchCoins(ids: readonly string[], currency: Currency): Promise<Map<string, CoinQuote | null>> {
       if (ids.length === 0) return new Map()
@@ -125,7 +126,10 @@ export function createCoinGecko(ask: Upstream) {
       return new Map(rows.map((row) => [row.id, toCoinQuote(row)]))
     },
 
-    /** Fetches a price chart. It has 365 days if our plan does not allow more. */
+    /**
+     * Fetches a price chart. The chart has 365 days if the plan does not allow more. Returns null if CoinGecko does not
+     * know the coin or has no prices.
+     */
     async fetchChart(coin: CoinName, { currency, days }: ChartRange): Promise<DatedChart | null> {
       const path = pathOf(coin)
       if (path === undefined) return null
@@ -145,7 +149,7 @@ export function createCoinGecko(ask: Upstream) {
       return { chart: { prices, marketCaps, volumes: points(parseRows(Point, total_volumes)) }, days: shownDays }
     },
 
-    /** Searches coins by name or symbol. Returns those with the largest market cap first. */
+    /** Searches coins by name or symbol. CoinGecko returns coins with the largest market cap first. */
     async searchCoins(text: string): Promise<FoundCoin[]> {
       const answer = await ask({ path: '/search', query: { query: text } })
       return rowsOf(FoundRow, read(z.object({ coins: Rows }), answer).coins).map(
@@ -154,8 +158,8 @@ export function createCoinGecko(ask: Upstream) {
     },
 
     /**
-     * Fetches the value of a US dollar in every currency, now and a day ago. It is computed from the prices of bitcoin. Currencies without
-     * a price are missing.
+     * Fetches the value of one US dollar in every currency, now and a day ago. The values are computed from bitcoin's
+     * prices in these currencies. A currency without a price is missing.
      */
     async fetchRates(): Promise<Partial<Record<Currency, ExchangeRate>>> {
       const answer = await ask({
@@ -173,8 +177,8 @@ export function createCoinGecko(ask: Upstream) {
     },
 
     /**
-     * Fetches the ids of all coins, and the ids by `contractKey`. A contract that two coins claim is left out. The response has several
-     * megabytes.
+     * Fetches the ids of all coins, and the ids by contract under `contractKey`. A contract that two coins claim is
+     * left out, because one claim is false. The response has several megabytes.
      */
     async fetchCoinIds(): Promise<{ all: string[]; byContract: Map<string, string> }> {
       const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
@@ -197,7 +201,7 @@ export function createCoinGecko(ask: Upstream) {
   }
 }
 
-/** Returns the key of a token contract, `<platform>:<address>`, with CoinGecko's name of the chain. EVM addresses are in lower case. */
+/** Returns the key of a token contract: `<CoinGecko platform>:<address>`. EVM addresses are in lower case. */
 export function contractKey(chain: Chain, address: string): string {
   return `${chain.coinGeckoPlatform}:${writtenAddress(chain, address)}`
 }
@@ -221,7 +225,7 @@ function toMarketCoin(row: z.output<typeof MarketRow>): MarketCoin {
   }
 }
 
-/** Builds a coin's data from a row of the response; null if the row lacks a price or its time. */
+/** Builds a coin's market data from one row of the response. Returns null if the row lacks the price or its time. */
 function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   const { price, ...coin } = toMarketCoin(row)
   const { last_updated: updatedAt } = row
@@ -241,14 +245,14 @@ function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
   }
 }
 
-/** Parses the rows of a list and drops invalid ones. Throws if all are invalid. */
+/** Parses the rows of a response and omits invalid rows. Throws if all rows are invalid. */
 function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   const found = parseRows(schema, rows)
   if (rows.length > 0 && found.length === 0) throw badAnswer('CoinGecko: no usable row')
   return found
 }
 
-/** Sorts points by time and drops duplicates. With more than MAX_POINTS, keeps only every nth point, including the last one. */
+/** Sorts points by time and removes duplicates. If more than MAX_POINTS remain, it keeps only every nth point, including the last one. */
 function points(found: readonly Point[]): Point[] {
   const all = [...new Map(found)].sort(([left], [right]) => left - right)
   const step = Math.ceil(all.length / MAX_POINTS)
@@ -276,7 +280,10 @@ function rateOf(price: BitcoinPrice, dollars: BitcoinPrice): ExchangeRate {
   }
 }
 
-/** Returns the URL path of a coin, with an EVM address in lower case; undefined if CoinGecko cannot have it. */
+/**
+ * Returns the URL path of a coin at CoinGecko, with an EVM address in lower case. Returns undefined if the name cannot
+ * be part of a path.
+ */
 function pathOf(coin: CoinName): string | undefined {
   const separator = coin.indexOf(':')
   const name = coin.slice(separator + 1)
@@ -296,12 +303,15 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer):
   return parseAnswer(schema, answer)
 }
 
-/** Returns CoinGecko's error code or text; undefined for a success, or for an error body that is not CoinGecko's. */
+/** Returns CoinGecko's error code or text in a response. Returns undefined for a success, or for an error body that is not CoinGecko's. */
 function refusalOf({ status, body }: UpstreamAnswer): number | string | undefined {
   return status < 400 ? undefined : Refusal.safeParse(body).data
 }
 
-/** Returns true if CoinGecko reports that it does not know the coin. A 404 with another body comes from a wrong host. */
+/**
+ * Returns true if CoinGecko reports that it does not know the coin. A 404 without CoinGecko's error body comes from a
+ * wrong host, so it does not count.
+ */
 function isUnknownCoin(answer: UpstreamAnswer): boolean {
   const refusal = refusalOf(answer)
   const { status } = answer

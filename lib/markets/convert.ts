@@ -3,18 +3,21 @@ import { AppError } from '../core/errors.ts'
 import type { Currency, ExchangeRate } from './currency.ts'
 import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
 
-/** Functions that convert US dollars into one currency. They return null for unknown values, and for values too large for a JSON number. */
+/**
+ * Functions that convert US dollars into one currency. They return null for an unknown value, or for a value too large
+ * for a JSON number.
+ */
 export type Conversion = {
   readonly amount: (dollars: number | null) => number | null
-  /** Converts a price change over a day, in percent, from the dollar price to the price in the currency. */
+  /** Converts a daily price change in percent: from the price in US dollars to the price in the currency. */
   readonly change: (percent: number | null) => number | null
-  /** Cached exchange rates that the conversion uses, with their ages. */
+  /** Cached exchange rates that the conversion uses, with their age. Empty for US dollars. */
   readonly answers: readonly Aged<unknown>[]
 }
 
 const HUNDRED = decimal(100)
 
-/** Builds the conversion into this currency. Throws `upstream_unavailable` if its exchange rate is unknown. */
+/** Builds the conversion of US dollars into a currency. Throws `upstream_unavailable` if the exchange rate is unknown. */
 export function conversionInto(
   currency: Currency,
   rates: Aged<Partial<Record<Currency, ExchangeRate>>> | undefined,
@@ -28,7 +31,7 @@ export function conversionInto(
   const dayAgo = rate.dayAgo === undefined ? undefined : decimal(rate.dayAgo)
   return {
     amount: (dollars) => (dollars === null ? null : finite(times(decimal(dollars), now))),
-    // The formula is (1 + change) · (rate now / rate a day ago) − 1, with all parts in percent.
+    // The formula is (1 + change) · (rate now / rate a day ago) − 1, with all terms in percent.
     change: (percent) =>
       percent === null || dayAgo === undefined
         ? null
@@ -43,7 +46,7 @@ export function changeInPercent(now: number, before: number | null): number | nu
   return finite(minus(over(times(decimal(now), HUNDRED), decimal(before)), HUNDRED))
 }
 
-/** Returns the price before a change of `percent`; null if the change is unknown. */
+/** Returns the price before a change of `percent` led to `now`; null if the change is unknown. */
 export function beforeChange(now: number, percent: number | null): number | null {
   return percent === null ? null : finite(over(times(decimal(now), HUNDRED), plusHundred(percent)))
 }

@@ -1,10 +1,10 @@
-/** Exact decimal number: `digits` × 10^`exponent`. Prices are JSON numbers in the API, but are computed without floating-point errors. */
+/** Exact decimal number: `digits` × 10^`exponent`. Prices are computed with it, because JSON numbers would have floating-point errors. */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
-/** Minimum digits of a quotient, which are more than a JSON number can hold. */
+/** Minimum number of digits of a quotient. A JSON number has fewer, so nothing is lost. */
 const QUOTIENT_DIGITS = 40
 
-/** Parses a finite number or a decimal text exactly. Throws a RangeError for anything else. */
+/** Parses a finite number or a decimal text exactly. Throws a RangeError for any other text. */
 export function decimal(value: number | string): Decimal {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(value.toString())
   if (!match) throw new RangeError('not a finite decimal number')
@@ -12,7 +12,7 @@ export function decimal(value: number | string): Decimal {
   return { digits: BigInt(`${sign}${whole}${fraction}`), exponent: Number(exponent) - fraction.length }
 }
 
-/** Converts an amount in a token's smallest unit into whole tokens, without rounding. */
+/** Converts an amount from a token's smallest unit to whole tokens, without rounding. */
 export function tokens(amount: bigint, decimals: number): Decimal {
   return { digits: amount, exponent: -decimals }
 }

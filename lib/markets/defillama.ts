@@ -6,11 +6,11 @@ import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const OLDEST_MS = DAY * 1000
 const MIN_CONFIDENCE = 0.5
-/** Maximum characters of a URL's path. A whole URL may have 8,000. */
+/** Maximum number of characters in the path of a request's URL. The whole URL may have 8,000, and more coins need several requests. */
 const MAX_PATH = 7_500
-/** Maximum points of a chart per request; DefiLlama refuses more. */
+/** Maximum number of points of a chart in one request. DefiLlama refuses more. */
 const MAX_POINTS = 500
-/** Distances of a chart's points that are requested: DefiLlama's name of each, and its seconds. */
+/** Possible intervals between a chart's points, each with DefiLlama's name and its length in seconds. */
 const PERIODS = [
   ['5m', 300],
   ['1h', HOUR],
@@ -23,7 +23,7 @@ const PERIODS = [
   ['4d', 4 * DAY],
 ] as const
 const MAX_PERIOD = ['1w', 7 * DAY] as const
-/** Minimum seconds around a moment in which a price is searched. DefiLlama has about one price an hour. */
+/** Minimum width in seconds of the time range in which DefiLlama searches a point's price. DefiLlama records about one price per hour. */
 const MIN_SEARCH_WIDTH = 1800
 
 const Moment = z
@@ -39,8 +39,8 @@ const Point = z
 const Series = z.object({ prices: z.array(z.unknown()) })
 
 /**
- * Creates the client of DefiLlama's price API (https://api-docs.defillama.com). All prices are in US dollars. `now` returns epoch
- * milliseconds.
+ * Creates the client of DefiLlama's price API (https://api-docs.defillama.com). All prices are in US dollars. `now`
+ * returns epoch milliseconds.
  */
 export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly now?: () => number } = {}) {
   return {
@@ -64,7 +64,10 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       return prices
     },
 
-    /** Fetches a price chart without market caps and volumes. Its points are as dense as CoinGecko's if 500 points suffice for that. */
+    /**
+     * Fetches a price chart without market caps and volumes. Its points are as dense as in CoinGecko's charts, unless
+     * that needs more than 500 points.
+     */
     async fetchChart(coin, { days }) {
       const { period, seconds, span } = stepsOf(days)
       const answer = await ask({
@@ -88,7 +91,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
   } as const satisfies PriceSource
 }
 
-/** Splits the coins into lists that fit into a URL's path each. Duplicates are removed. */
+/** Splits coins into lists that each fit into the path of a URL. Removes duplicates. */
 function splitCoins(path: string, coins: readonly CoinName[]): CoinName[][] {
   const pieces: CoinName[][] = []
   let length = Number.POSITIVE_INFINITY
@@ -104,7 +107,10 @@ function splitCoins(path: string, coins: readonly CoinName[]): CoinName[][] {
   return pieces
 }
 
-/** Returns each coin's entry of the response under the requested name. DefiLlama may change the case of names. */
+/**
+ * Returns the entry of each requested coin in the response. DefiLlama may change the case of a coin's name, so case is
+ * ignored if the exact name is missing.
+ */
 function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unknown>>): [CoinName, unknown][] {
   const inLowerCase = new Map(Object.entries(answers).map(([name, answer]) => [name.toLowerCase(), answer]))
   return coins.flatMap((coin): [CoinName, unknown][] => {
@@ -114,8 +120,8 @@ function byCoin(coins: readonly CoinName[], answers: Readonly<Record<string, unk
 }
 
 /**
- * Returns the distance of a chart's points and their number. The points are as dense as CoinGecko's: 5 minutes for a day, an hour up to 90
- * days, else a day.
+ * Returns the interval between a chart's points and their number. The interval is like CoinGecko's if 500 points
+ * suffice: 5 minutes for one day, an hour up to 90 days, otherwise a day.
  */
 function stepsOf(days: number | 'max'): { period: string; seconds: number; span: number } {
   const [longest, longestSeconds] = MAX_PERIOD

@@ -23,9 +23,9 @@ type Token = z.output<typeof Token>
 export function createLiFi(ask: Upstream) {
   return {
     /**
-     * Fetches the tokens of our chains by chain key, at most 300 for each. The chain's own coin is first, then tokens with a `coinKey`,
-     * then others by market cap. Their CoinGecko ids are empty. A chain that LI.FI has no tokens of is missing. The response has several
-     * megabytes.
+     * Fetches the tokens of all supported chains by chain key, at most 300 per chain. The chain's native coin comes
+     * first, then tokens with a `coinKey`, then others by market cap. The field `coinGeckoId` is empty. A chain without
+     * tokens at LI.FI is missing. The response has several megabytes.
      */
     async fetchTokens(): Promise<Map<string, ListedToken[]>> {
       const query = { chains: CHAINS.map(({ id }) => id).join(','), chainTypes: 'EVM,SVM', extended: 'true' }
@@ -63,7 +63,7 @@ function rankOf({ coinKey }: Token): number {
   return coinKey === '' ? 0 : 1
 }
 
-/** Builds the entry of the chain's own coin, which is listed even if LI.FI does not list it. */
+/** Builds the entry of the chain's native coin. The coin is listed even if LI.FI does not list it. */
 function nativeCoin(chain: Chain, token: Token | undefined): ListedToken {
   const { coinKey = '', logoURI = '' } = token ?? {}
   return listedToken(chain, { ...chain.nativeCoin, address: 'native', coinKey, logoURI })

@@ -2,10 +2,13 @@ import type { SharedCache } from '../cache/cache.ts'
 import { oncePer } from '../core/once.ts'
 import { COIN_IDS } from './cache-keys.ts'
 
-/** Function that returns true if CoinGecko has a coin with this id; undefined if the cached list is missing or older than a day. */
+/**
+ * Function that returns true if CoinGecko lists a coin with this id. It returns undefined if the cached list of ids is
+ * missing or older than a day.
+ */
 export type IsListedCoin = (id: string) => Promise<boolean | undefined>
 
-/** Returns the function that looks up ids in the cached list, which the container keeps in memory. */
+/** Returns the function that looks up a coin id in the cached list of ids. The container keeps the list in memory. */
 export function listedCoins({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }): IsListedCoin {
   const setOf = oncePer(async (ids: readonly string[]) => new Set(ids))
   return async (id) => {

@@ -5,49 +5,49 @@ import { toResult, unwrap } from '../core/result.ts'
 import type { DatedChart } from './coin.ts'
 import type { Currency } from './currency.ts'
 
-/** Name of a coin at all price sources, in DefiLlama's form: `coingecko:<id>` or `<chain>:<address>`. */
+/** Name of a coin in requests to all price sources, in DefiLlama's form: `coingecko:<id>` or `<chain>:<address>`. */
 export type CoinName = string
 
-/** Returns the name of the coin with this CoinGecko id. */
+/** Returns the name of the coin that has this id at CoinGecko. */
 export function coinById(id: string): CoinName {
   return `coingecko:${id}`
 }
 
-/** Returns the name of the token with this address on a chain. */
+/** Returns the name of the token that has this address on a chain. */
 export function coinByAddress({ defiLlamaPrefix }: Chain, address: string): CoinName {
   return `${defiLlamaPrefix}:${address}`
 }
 
-/** Price in US dollars, with its time in epoch milliseconds. */
+/** Price in US dollars, and the time of the price in epoch milliseconds. */
 export type DatedPrice = { readonly price: number; readonly at: number }
 
-/** Number of days and currency of a price chart. */
+/** Currency and number of days of a requested price chart. */
 export type ChartRange = { readonly currency: Currency; readonly days: number | 'max' }
 
-/** Service that returns prices. Its functions throw AppError `upstream_*`. */
+/** Client of a service that returns prices. Its functions throw AppError `upstream_*`. */
 export type PriceSource = {
-  /** Name that identifies the source in cache keys and in UNITS, the cost of a call. */
+  /** Name of the price source in cache keys, and in UNITS, which has the cost of a request. */
   readonly name: 'coingecko' | 'defillama'
   readonly currencies: readonly Currency[]
-  /** Fetches a coin's price chart; null if the source does not know the coin or has no price of it in that time. */
+  /** Fetches a coin's price chart. Returns null if the source does not know the coin or has no price in that time. */
   readonly fetchChart: (coin: CoinName, span: ChartRange) => Promise<DatedChart | null>
   /**
-   * Fetches prices in US dollars, now or at most a day from the time `at`. Coins without a reliable price are missing. Absent if our plan
-   * for the source allows too few calls.
+   * Fetches prices in US dollars: current ones, or those at the time `at` with a tolerance of one day. Coins without a
+   * reliable price are missing. The function is absent for a source whose plan allows too few requests.
    */
   readonly fetchPrices?: (coins: readonly CoinName[], at?: Date) => Promise<Map<CoinName, DatedPrice>>
 }
 
-/** Price sources, the preferred one first. */
+/** Price sources in the order in which they are tried. */
 export type PriceSources = readonly [PriceSource, ...PriceSource[]]
 
-/** Fetched prices by coin. `failure` is the first error of a source, if some prices are missing. */
+/** Fetched prices by coin. If some prices are missing because a source failed, `failure` is the first source's error. */
 type FetchedPrices = {
   readonly prices: ReadonlyMap<CoinName, DatedPrice>
   readonly failure: AppError | undefined
 }
 
-/** Fetches the prices of these coins. Each source is queried only for coins that the sources before it lack. */
+/** Fetches the prices of these coins. The second and later sources are queried only for coins without a price so far. */
 export async function fetchPrices(
   sources: PriceSources,
   coins: readonly CoinName[],
@@ -63,20 +63,20 @@ export async function fetchPrices(
     if ('error' in result) failure ??= result.error
     else for (const [coin, price] of result.value) prices.set(coin, price)
   }
-  // A source's failure does not matter if the others had all prices.
+  // A source's failure is dropped if other sources returned all prices.
   return { prices, failure: coins.every((coin) => prices.has(coin)) ? undefined : failure }
 }
 
-/** One way to get a value, such as one price source; null means that the value is unknown. */
+/** One way to get a value, for example from one price source. A null means that the value is unknown. */
 export type Attempt<T> = {
   readonly get: () => Promise<Aged<T | null>>
-  /** Returns true if the value is recent enough to make no other attempt. */
+  /** Returns true if the value is so recent that no other attempt is needed. */
   readonly isRecent: (answer: Aged<T | null>) => boolean
 }
 
 /**
- * Makes the attempts in order until one returns a recent value. Returns the newest value found. Without any value it returns the first
- * result or throws the first failure.
+ * Makes the attempts in order until one returns a recent value. Returns the newest value of all attempts. If no attempt
+ * finds a value, it returns the null of the first attempt or throws its error.
  */
 export async function pickNewest<T>(first: Attempt<T>, ...others: readonly Attempt<T>[]): Promise<Aged<T | null>> {
   let newest = await toResult(first.get())

@@ -5,17 +5,20 @@ import { withDeadline } from '../core/side-by-side.ts'
 import { pricesKey } from './cache-keys.ts'
 import { decimal, times, tokens, toNumber } from './decimal.ts'
 
-/** Milliseconds for which a request waits for prices. */
+/** Maximum milliseconds for which a request waits for cached prices. After that they count as unknown. */
 const DEADLINE_MS = 1_000
 
 type Token = { readonly chainId: number; readonly address: string; readonly decimals: number }
 
-/** Function that returns the value of an amount of a token, in its smallest unit, in US dollars; null if the price is unknown. */
+/**
+ * Function that returns the value in US dollars of a token amount in its smallest unit. It returns null if the token's
+ * price is unknown.
+ */
 export type TokenValue = (token: Token, amount: bigint) => number | null
 
 /**
- * Returns a function that reads the cached token prices of these chains. It never fails: prices that it cannot read within a second are
- * unknown.
+ * Returns a function that reads the cached token prices of these chains. The function never throws. Prices that cannot
+ * be read within a second count as unknown.
  */
 export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }) {
   const readPrices = async (chainIds: Iterable<number>) => {

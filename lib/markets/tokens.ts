@@ -3,7 +3,7 @@ import type { Chain } from '../chain/registry.ts'
 import type { ListedToken } from './coin.ts'
 import { WELL_KNOWN_TOKENS } from './well-known-tokens.ts'
 
-/** Returns the supported tokens of a chain: the cached list, or WELL_KNOWN_TOKENS while there is none. */
+/** Returns the supported tokens of a chain: the cached list, or WELL_KNOWN_TOKENS if no list is cached. */
 export function listSupportedTokens(
   { key }: Pick<Chain, 'key'>,
   cached: Aged<ListedToken[]> | undefined,

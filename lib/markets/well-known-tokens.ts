@@ -4,7 +4,7 @@ import type { ListedToken } from './coin.ts'
 
 type Coin = readonly [name: string, coinGeckoId: string, coinKey: string]
 
-/** Name, CoinGecko id and LI.FI key of coins, by symbol. LI.FI's keys are those of npm's @lifi/types. */
+/** Name, CoinGecko id and LI.FI key of coins, by symbol. The LI.FI keys come from the npm package @lifi/types. */
 const COINS = {
   USDC: ['USD Coin', 'usd-coin', 'USDC'],
   'USDC.e': ['Bridged USDC', 'usd-coin', 'USDCe'],
@@ -30,13 +30,13 @@ const COINS = {
 } as const satisfies Record<string, Coin>
 type Contract = readonly [symbol: keyof typeof COINS, decimals: number, address: string]
 
-/** LI.FI's keys of chains' own coins, if they differ from the coin's symbol. */
+/** LI.FI keys of native coins that differ from the coin's symbol. */
 const NATIVE_COIN_KEYS: Readonly<Record<string, string>> = { xDAI: 'DAI' }
 
 /**
- * Token contracts that are not among the bridge's tokens, with their decimals on each chain. Each address is in at least two of these
- * lists: npm's @across-protocol/constants, Aave's address book (bgd-labs/aave-address-book), Uniswap's default token list, Jupiter's token
- * list, wallets' own lists.
+ * Token contracts that are not among the bridge's tokens, by chain, with symbol and decimals. Each address appears in
+ * at least two of these lists: npm's @across-protocol/constants, Aave's address book (bgd-labs/aave-address-book),
+ * Uniswap's default token list, Jupiter's token list, wallets' own lists.
  */
 const OTHER_CONTRACTS: Readonly<Record<ChainKey, readonly Contract[]>> = {
   'eth-mainnet': [['wstETH', 18, '0x7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0']],
@@ -83,7 +83,7 @@ const OTHER_CONTRACTS: Readonly<Record<ChainKey, readonly Contract[]>> = {
   ],
 }
 
-/** Tokens that are supported until LI.FI's token list is first read. */
+/** Tokens that the service supports until the job refresh-tokens has cached LI.FI's list for the first time. */
 export const WELL_KNOWN_TOKENS: readonly ListedToken[] = CHAINS.flatMap(
   ({ id, key: chain, nativeCoin }): ListedToken[] => {
     const { symbol, name, decimals, coinGeckoId } = nativeCoin

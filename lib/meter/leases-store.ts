@@ -1,14 +1,18 @@
 import type { Table } from '../aws/table.ts'
 
-/** Maximum milliseconds that a request waits for the table to lease it units. */
+/** Maximum milliseconds for which a request waits until the table has leased units to its container. */
 const DEADLINE_MS = 1000
 
-/** Opens the store of the rate-limit units that containers have leased: one item per subject and window, in the cache table. */
+/**
+ * Opens the store of leased rate-limit units. The cache table has one item per subject and time window, which counts
+ * the units leased to all containers.
+ */
 export function leasesStore(table: Table) {
   return {
     /**
-     * Leases `size` units of the window to this container. Returns the units that all containers have leased, or null
-     * if fewer than `size` are left. A lost response may lease twice. Throws after a second.
+     * Leases `size` units of a time window to this container. Returns the units leased to all containers so far, or
+     * null if fewer than `size` are left. If a response is lost, the retry may lease the units twice. Throws after a
+     * second.
      */
     async take(
       window: string,

@@ -1,32 +1,32 @@
 import { logger } from '../core/logger.ts'
 import type { LeasesStore } from './leases-store.ts'
 
-/** Rate limit: the units that a subject, such as an API key, may spend in each window of `seconds`. */
+/** Rate limit: the number of units that a subject, such as an API key, may spend in each time window of `seconds`. */
 export type Limit = {
   readonly units: number
   readonly seconds: number
-  /** First units of a window that each container lets a subject spend uncounted; none by default. */
+  /** Number of units that a subject may spend in each container and window before units are counted; none by default. */
   readonly uncounted?: number
 }
 
-/** Outcome of spending units, with the whole seconds left in the window. */
+/** Outcome of spending units. `seconds` are the whole seconds until the time window ends. `giveBack` refunds the units. */
 export type Spending = {
   readonly isRefused: boolean
   readonly seconds: number
-  /** Units left in the window, as far as this container knows; undefined if the table could not be reached. */
+  /** Units left in the time window, as far as this container knows. It is undefined if the table could not be reached. */
   readonly remaining?: number
   readonly giveBack: () => void
 }
 
 type Window = {
   readonly limit: Limit
-  /** End of the window in epoch milliseconds. */
+  /** End of the time window in epoch milliseconds. */
   readonly end: number
   spent: number
   leased: number
-  /** Maximum units of the next lease. It becomes half of a lease for which too few units were left. */
+  /** Maximum units of the next lease. If the table has fewer units left than a lease needs, this maximum becomes half of that lease. */
   most: number
-  /** Upper bound of the units that no container had leased at the last request to the table. */
+  /** Maximum number of units that no container had leased at this container's last request to the table. */
   untaken: number
   taking?: Promise<void>
 }
@@ -36,10 +36,11 @@ const MAX_WINDOWS = 10_000
 const nothing = () => {}
 
 /**
- * Counts the units that subjects spend, in windows that begin at the same time in all containers. A container leases
- * units from the table, then spends them without further requests. Each lease is as large as the units spent so far,
- * between a thousandth and a hundredth of the limit. Counted units never exceed the limit; at most the rest of each
- * lease is lost. While the table cannot be reached, units are uncounted.
+ * Creates the counter of the units that subjects spend. Its time windows begin at the same time in all containers. A
+ * container leases units from the table and then spends them without further requests. A lease is as large as the units
+ * spent so far, but between a thousandth and a hundredth of the limit. Counted units never exceed the limit. When a
+ * window ends, a container loses the unspent units of its lease. While the table cannot be reached, units are not
+ * counted.
  */
 export function createLeases({
   take,
@@ -71,7 +72,7 @@ export function createLeases({
     return window
   }
 
-  /** Deletes the windows that have ended if memory holds too many, and the oldest one if none has ended. */
+  /** Deletes ended time windows if the memory has too many. If no window has ended, it deletes the oldest one. */
   function makeRoom(): void {
     if (windows.size < maxWindows) return
     for (const [subject, { end }] of windows) if (end <= now()) windows.delete(subject)
@@ -84,7 +85,7 @@ export function createLeases({
     const first = Math.max(1, Math.floor(limit.units / 1000))
     const size = Math.max(needed, Math.min(Math.max(first, window.spent), window.most))
     try {
-      // The table keeps the item for one more window, because containers' clocks differ.
+      // The table keeps this item for one more time window, because the clocks of containers differ.
       const until = new Date(end + limit.seconds * 1000)
       const taken = await take(`${subject}#${end}`, { size, limit: limit.units, until })
       if (taken !== null) {
@@ -102,13 +103,16 @@ export function createLeases({
   const isRefused = ({ leased, untaken }: Window, units: number) => leased < units && units - leased > untaken
 
   return {
-    /** Returns the seconds until the window ends, if this container knows that too few units are left; else undefined. */
+    /**
+     * Returns the seconds until the time window ends if this container already knows that too few units are left.
+     * Otherwise returns undefined.
+     */
     findRefusal(subject: string, limit: Limit, units: number): number | undefined {
       const window = knownWindow(subject, limit)
       return window && isRefused(window, units) ? secondsLeft(window) : undefined
     },
 
-    /** Spends all of these units of the subject, or none. */
+    /** Spends all of these units, or none if too few are left. Leases more units from the table if necessary. */
     async spend(subject: string, limit: Limit, units: number): Promise<Spending> {
       for (;;) {
         const window = knownWindow(subject, limit) ?? openWindow(subject, limit)

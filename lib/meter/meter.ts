@@ -4,28 +4,31 @@ import type { Leases, Limit, Spending } from './leases.ts'
 type Rate = { readonly requests: number; readonly seconds: number }
 
 /**
- * Prices of requests to data sources, in units of the rate limit. One unit is about $0.00004, the cost of an API
- * request that calls no source. Sources whose plans allow few requests cost more.
+ * Cost of requests to external services, in units of the rate limit. One unit is about $0.00004. That is the cost of an
+ * API request that calls no external service. Services whose plans allow few requests cost more units.
  */
 export const UNITS = {
   goldrush: { tokens: 20, nfts: 20 },
-  /** A page of tokens costs $0.00001, one of NFTs $0.0002. */
+  /** Alchemy charges $0.00001 for a page of tokens and $0.0002 for a page of NFTs. */
   alchemy: { tokens: 1, nfts: 10 },
   das: 5,
   coingecko: 200,
   defillama: 200,
-  /** Merkl is free, but limited to 10 requests a second for all API keys together. */
+  /** Merkl is free, but allows only 10 requests per second for all API keys of this service together. */
   merkl: 50,
   quote: 30,
 } as const
 
-/** Purpose with its own budget of a payer's units. Spending the budget of one purpose leaves the others untouched. */
+/** Purpose for which a payer spends units. Each purpose has its own budget, so spending one budget does not reduce the others. */
 export type Share = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
 
-/** Subject that a request's units are charged to: its API key, or a session or network, which may spend a tenth of the key's units. */
+/**
+ * Subject that pays for a request: an API key, a user's session or a network. A session or network may spend a tenth of
+ * its key's units.
+ */
 export type Payer = { readonly who: 'session' | 'network' | 'key'; readonly id: string }
 
-/** A charge of units to each of these payers, the API key last. `rate` is the key's rate limit. */
+/** Charge of `units` to each of these payers. The API key is the last payer, and `rate` is its rate limit. */
 export type Charge = {
   readonly payers: readonly Payer[]
   readonly rate: Rate
@@ -33,29 +36,38 @@ export type Charge = {
   readonly units: number
 }
 
-/** Returns the charge of these units to a request's caller, from its budget for data sources or for quotes. */
+/**
+ * Function that builds the payment of these units by the caller of a request. The units come from the caller's budget
+ * for data sources or for quotes.
+ */
 export type PayFor = (units: number, of?: 'sources' | 'quotes') => Payment
 
-/** Charge of units that must succeed before a request to another service. */
+/** Payment of units that must succeed before a request to an external service. */
 export type Payment = {
-  /** Charges the units. Throws `too_many_requests` if a payer has too few left. */
+  /** Charges the units. Throws `too_many_requests` if a payer has too few units left. */
   readonly pay: () => Promise<void>
-  /** Returns the error of `pay` if this container knows it without a table request. */
+  /** Returns the error that `pay` would throw, if this container knows it without a request to the table. */
   readonly findRefusal: () => AppError | undefined
 }
 
-/** Payment that charges nothing, for scheduled jobs, which have no caller. */
+/** Payment that charges nothing. Scheduled jobs use it, because they have no caller. */
 export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 const PART = 1 / 10
-/** First requests of a session or a network that each container does not count, so most users cost no table request. */
+/**
+ * Number of requests per container and window that a session or network makes uncounted. With it, most users cause no
+ * request to the table.
+ */
 const UNCOUNTED = 1
 
-/** Budget of each purpose: its part of the key's rate, its window in seconds (by default the key's), and any payer's minimum. */
+/**
+ * Budget of each purpose: its part of the key's rate limit, and its window in seconds (by default the key's window).
+ * `fewest` is the minimum number of units for any payer.
+ */
 const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: number }>> = {
   requests: { part: 1, fewest: 1 },
   withdrawals: { part: 1 / 2, fewest: 10 },
-  // The minimum lets one user read seven wallets on seven chains, or five price charts.
+  // The minimum lets one user read seven wallets on seven chains, or five price charts, in ten minutes.
   sources: { part: 1, seconds: 600, fewest: 1_000 },
   quotes: { part: 1, seconds: 600, fewest: 3 * UNITS.quote },
   withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * UNITS.quote },
@@ -69,7 +81,7 @@ function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
   return { units, seconds, uncounted: isCounted ? 0 : UNCOUNTED }
 }
 
-/** Creates the rate limiter that charges payers in units, counted across all containers. */
+/** Creates the rate limiter, which charges units to payers. Units are counted across all containers. */
 export function createMeter({ spend, findRefusal }: Leases) {
   const windowsOf = ({ payers, rate, share }: Charge) =>
     payers.map((payer) => ({
@@ -87,16 +99,17 @@ export function createMeter({ spend, findRefusal }: Leases) {
   }
 
   return {
-    /** Returns the error of a charge if this container knows, without the table, that the charge will be refused. */
+    /** Returns the error of a charge if this container knows, without a request to the table, that too few units are left. */
     findRefusal: findKnown,
 
     /**
-     * Charges all payers, or none. Returns rate-limit headers about the API key, the last payer, and a function that
-     * refunds the units. Throws `rate_limit_exceeded` if the key has too few units left for a request. Throws
-     * `too_many_requests`, with the payer in its details, in all other cases.
+     * Charges all payers, or none. Returns the rate-limit headers of the API key, and the function `giveBack`, which
+     * refunds the units. Throws `rate_limit_exceeded` if the API key has too few units left for a request. In all other
+     * cases throws `too_many_requests`, and the details name the payer.
      */
     async charge(charge: Charge): Promise<{ headers: RateLimitHeaders; giveBack: () => void }> {
-      // Known refusals come before any table request. A flood from new networks then writes nothing once the key's units are spent.
+      // Refusals that this container knows come first. Once the key's units are spent, a flood of requests from new
+      // networks then causes no writes.
       const known = findKnown(charge)
       if (known) throw known
       const spent: Spending[] = []
@@ -118,7 +131,7 @@ export function createMeter({ spend, findRefusal }: Leases) {
   }
 }
 
-/** Headers that report a key's remaining units (draft-ietf-httpapi-ratelimit-headers-11). */
+/** HTTP headers with the remaining units of an API key (draft-ietf-httpapi-ratelimit-headers-11). */
 export type RateLimitHeaders = Readonly<Record<string, string>>
 
 function headersFor(

@@ -9,11 +9,11 @@ import { type NftCollection, NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
 import { Digits, IndexedToken, isNftStandard, Logo, ShortText, type TokenIndex } from './token-index.ts'
 
-/** Maximum pages, of 100 tokens or NFTs each, that one read fetches. Each page costs as much as the first. */
+/** Maximum number of pages that one refresh of a wallet fetches. A page has 100 tokens or NFTs and costs as much as the first one. */
 const MAX_PAGES = 5
-/** Milliseconds after which no more pages are requested, so that pages and metadata arrive within 10 s. */
+/** Milliseconds after which no more pages are requested. With it, all pages and metadata arrive within the 10 s of an API request. */
 const PAGES_MS = 4_000
-/** Maximum contracts whose metadata one read fetches, at 10 compute units each. Later reads fetch the others. */
+/** Maximum number of token contracts whose metadata one refresh fetches, at 10 compute units each. Later refreshes fetch the rest. */
 const MAX_NEW = 100
 
 /** Chains that Alchemy's NFT API does not cover (https://www.alchemy.com/rpc/bnb, https://www.alchemy.com/rpc/gnosis). */
@@ -35,7 +35,7 @@ const Failure = z.object({ error: z.object({ code: z.number(), message: z.string
 const BalancesPage = z.object({
   result: z.object({ address: EvmAddress, tokenBalances: z.array(z.unknown()), pageKey: PageKey }),
 })
-/** Token of a wallet; its balance is null if Alchemy could not read it. */
+/** Token of a wallet. The balance is null if Alchemy could not read it. */
 const TokenRow = z.object({ contractAddress: EvmAddress, tokenBalance: HexAmount.nullable().catch(null) })
 const Metadata = z.object({
   id: z.int(),
@@ -80,8 +80,8 @@ const NftRow = z.object({
 type NftRow = z.output<typeof NftRow>
 
 /**
- * Creates the client of Alchemy's index of EVM wallets (https://www.alchemy.com/docs/data). Each chain has its own host, so `ask` receives
- * whole URLs, with the key, in place of paths. `now` returns epoch milliseconds.
+ * Creates the client of Alchemy's index of EVM wallets (https://www.alchemy.com/docs/data). Each chain has its own
+ * host. So `ask` receives complete URLs with the API key instead of paths. `now` returns epoch milliseconds.
  */
 export function createAlchemy(
   ask: Upstream,
@@ -91,7 +91,7 @@ export function createAlchemy(
   const urlOf = ({ alchemyNetwork }: EvmChain, path: string) =>
     `${template.replace('{network}', alchemyNetwork)}${path}/${apiKey}`
 
-  /** Fetches pages up to the last one or a limit. `isWhole` is true if it fetched the last one. */
+  /** Fetches pages until the last one or a limit. `isWhole` is true if the last page was fetched. */
   async function fetchPages<T extends { readonly pageKey?: string | null | undefined }>(
     fetchPage: (pageKey: string | undefined) => Promise<T>,
   ): Promise<{ pages: T[]; isWhole: boolean }> {
@@ -114,7 +114,7 @@ export function createAlchemy(
     return result
   }
 
-  /** Fetches metadata by token contract, in one batch. Metadata that cannot be read is missing. */
+  /** Fetches the metadata of tokens by contract, in one batch. Metadata that cannot be read are missing. */
   async function fetchMetadata(chain: EvmChain, contracts: readonly string[]) {
     if (contracts.length === 0) return new Map()
     const body = contracts.map((contract, id) => ({
@@ -187,7 +187,10 @@ function chainOf(chainKey: ChainKey): EvmChain {
   return chain
 }
 
-/** Parses the body of a response. Throws `upstream_unavailable` if Alchemy refuses our key, or for an error in a body of status 200. */
+/**
+ * Parses the body of a response. Throws `upstream_unavailable` if Alchemy refuses the API key, or if a response with
+ * status 200 contains an error.
+ */
 function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer): z.output<Schema> {
   const failure = Failure.safeParse(answer.body).data?.error
   const isRefused = answer.status === 401 || answer.status === 403
@@ -199,7 +202,7 @@ function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: Upstream
 }
 
 function describe({ key, nativeCoin }: EvmChain, wallet: string, nfts: readonly NftRow[]): NftCollection {
-  // The cast holds: a collection has at least one NFT.
+  // The cast is safe: a collection has at least one NFT.
   const [{ contract, tokenType }] = nfts as [NftRow]
   const words = { name: contract.name || (contract.openSeaMetadata.collectionName ?? ''), symbol: contract.symbol }
   const times = nfts.flatMap(({ acquiredAt }) => acquiredAt.blockTimestamp ?? []).sort()
@@ -214,7 +217,8 @@ function describe({ key, nativeCoin }: EvmChain, wallet: string, nfts: readonly 
     type: 'nft',
     last_transfered_at: times.at(-1) ?? null,
     floor_price_quote: null,
-    // Alchemy reports floor prices in ether on all chains, so they are native only where ether is the native coin.
+    // Alchemy reports floor prices in ether on all chains. So the price in the native coin is known only on chains
+    // whose native coin is ether.
     floor_price_native_quote: nativeCoin.symbol === 'ETH' ? (contract.openSeaMetadata.floorPrice ?? null) : null,
     nft_data: nfts.map(({ tokenId, tokenUri, image, animation, raw, name, description }) => ({
       token_id: tokenId.toString(),

@@ -2,12 +2,12 @@ import { AppError } from '../core/errors.ts'
 import { type Result, toResult } from '../core/result.ts'
 import { runConcurrently } from '../core/side-by-side.ts'
 
-/** Milliseconds for all requests together. An API request has 10 s, some of which the tables need. */
+/** Milliseconds for all requests together. The API request has 10 s, and its reads and writes of tables need the rest. */
 const LIMIT_MS = 7_000
 
 /**
- * Sends requests, eight in parallel. Alchemy's paid plan allows that many NFT requests (10,000 compute units a second). After 7 s the open
- * requests fail with `upstream_timeout`, and no others are sent.
+ * Sends requests, eight at a time. Alchemy's paid plan allows that many NFT requests (10,000 compute units per second).
+ * After 7 s the running requests fail with `upstream_timeout`, and the remaining ones are not sent.
  */
 export async function fetchAllWithinLimit<Question, T>(
   questions: readonly Question[],

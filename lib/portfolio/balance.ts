@@ -6,24 +6,24 @@ import { ListedToken, type TokenPrice } from '../markets/coin.ts'
 import type { ExchangeRate } from '../markets/currency.ts'
 import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../markets/decimal.ts'
 
-/** Amount that a user has of one token, in the token's smallest unit. */
+/** Amount of one token that a user has in all wallets on a chain, in the token's smallest unit. */
 export const Holding = z.object({
   ...ListedToken.pick({ address: true, symbol: true, name: true, logoUrl: true }).shape,
-  /** Decimals of the token as its contract reports them, which can be any 8-bit value. */
+  /** Decimals of the token, as its contract reports them. A contract can report any 8-bit number. */
   decimals: z.number().int().min(0).max(255),
   balance: Amount,
-  /** True if the service supports the token; other tokens have no price. */
+  /** True if the service supports the token. Other tokens have no price. */
   isListed: z.boolean(),
   isSpam: z.boolean(),
   /**
-   * Details of a vault's shares; null for other tokens. `price` is the value of one whole share in the asset's smallest unit, null if
-   * unknown.
+   * Details of a vault's share; null for every other token. `price` is the value of one whole share in the asset's
+   * smallest unit. It is null if it is unknown.
    */
   share: z.object({ asset: z.string(), assetDecimals: z.number().int(), price: Amount.nullable() }).nullable(),
 })
 export type Holding = z.output<typeof Holding>
 
-/** User's holding of a token, in API responses. Numbers are finite; without a known price they are 0. */
+/** A user's holding of one token in API responses. All numbers are finite; values are 0 if the price is unknown. */
 export const BalanceEntry = z
   .object({
     balance: Amount.describe("Amount, in the token's smallest unit"),
@@ -54,9 +54,9 @@ const ONE = decimal(1)
 const HUNDRED = decimal(100)
 
 /**
- * Builds a holding for the response, with its value in a currency. `price` is the token's price in US dollars, or the asset's for vault
- * shares. `rate` is the value of a dollar. Yesterday's value uses yesterday's rate, but today's share price. Unknown or too large values
- * are 0.
+ * Builds the response entry of a holding, with its value in a currency. `price` is the token's price in US dollars; for
+ * a vault share it is the asset's price. `rate` is the value of one US dollar in the currency. The value a day ago uses
+ * that day's price and rate, but today's share price. Unknown or too large values become 0.
  */
 export function buildBalance(
   chain: Chain,
@@ -97,7 +97,7 @@ export function buildBalance(
   }
 }
 
-/** Returns the change from `before` to `now` in percent; undefined if one is unknown or `before` is 0. */
+/** Returns the change from `before` to `now` in percent. Returns undefined if a value is unknown or `before` is 0. */
 function change(now: Decimal | undefined, before: Decimal | undefined): Decimal | undefined {
   return now && before && before.digits !== 0n ? over(times(minus(now, before), HUNDRED), before) : undefined
 }

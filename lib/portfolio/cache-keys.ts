@@ -4,7 +4,8 @@ import { DAY, HOUR, MINUTE } from '../core/time.ts'
 import { WalletNfts } from './nft.ts'
 import { WalletBalances } from './wallet-balances.ts'
 
-// Each chain's part of these entries has its own time, which decides if it is fresh. So the entry as a whole stays fresh for days.
+// Each chain's balances in this entry have their own time, which decides if they are fresh. So the entry as a whole
+// stays fresh for days.
 const BALANCES: Namespace<WalletBalances> = {
   name: 'balances',
   schema: WalletBalances,
@@ -23,7 +24,7 @@ export function nftsKey(wallet: string): CacheKey<WalletNfts> {
   return { namespace: NFTS, key: wallet }
 }
 
-/** Cache key of the lamports that must stay in a Solana account so that it is rent-exempt. */
+/** Cache key of a Solana account's rent: the lamports that must stay in the account so that it is rent-exempt. */
 export const RENT: CacheKey<bigint> = {
   namespace: { name: 'rent', schema: Amount, freshSeconds: HOUR, keepSeconds: 30 * DAY, rememberedSeconds: MINUTE },
   key: 'solana-mainnet',

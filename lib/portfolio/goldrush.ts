@@ -15,7 +15,7 @@ import {
   type TokenIndex,
 } from './token-index.ts'
 
-/** HTTP statuses with which GoldRush refuses a missing key, a key without credits, and a plan without the endpoint. */
+/** HTTP statuses with which GoldRush refuses a missing API key, a key without credits, or a plan without the endpoint. */
 const REFUSALS = [401, 402, 403]
 
 const Flag = z.boolean().catch(false)
@@ -54,11 +54,12 @@ const NftData = z.object({
 })
 
 /**
- * Creates the client of GoldRush, a service that lists wallets' tokens (https://goldrush.dev/docs/api-reference). `ask` adds the key.
- * Functions throw AppError `upstream_*`: `upstream_unavailable` if the key is refused or has no credits left.
+ * Creates the client of GoldRush, a service that lists wallets' tokens (https://goldrush.dev/docs/api-reference). `ask`
+ * adds the API key. Functions throw AppError `upstream_*`: `upstream_unavailable` if GoldRush refuses the key or its
+ * credits are spent.
  */
 export function createGoldRush(ask: Upstream): TokenIndex {
-  /** Fetches rows of a response and drops invalid ones. Returns none for a chain that GoldRush does not have. */
+  /** Fetches the rows of a response and omits invalid rows. Returns an empty list if GoldRush does not support the chain. */
   async function fetchRows<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>[]> {
     const answer = await ask({ path })
     if (answer.status === 404) return []

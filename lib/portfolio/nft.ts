@@ -7,7 +7,7 @@ const Attribute = z.object({
   value: z.string().describe('Value of the trait'),
 })
 
-/** One NFT of a collection. Null values are unknown. */
+/** One NFT of a collection. A null value is unknown. */
 const Nft = z.object({
   token_id: z.string().describe("The token's number, or the asset's address on Solana"),
   token_url: z.string().nullable().describe('URL of its metadata'),
@@ -29,7 +29,7 @@ const Nft = z.object({
     .describe('Metadata from its maker'),
 })
 
-/** NFTs that a wallet has of one collection, in API responses. Null values are unknown. */
+/** NFTs of one collection that a wallet has, in API responses. A null value is unknown. */
 export const NftCollection = z
   .object({
     contract_address: z
@@ -56,7 +56,7 @@ const MAX_URL = 4_096
 const MAX_ATTRIBUTES = 50
 
 const word = z.union([z.string(), z.number(), z.boolean()]).transform((value) => value.toString().slice(0, MAX_NAME))
-/** URL in NFT data, of a kind that wallets can open. Other texts and too long URLs become null. */
+/** URL in NFT data. Only URLs that wallets can open are accepted; other and too long texts become null. */
 const url = z
   .string()
   .max(MAX_URL)
@@ -64,7 +64,7 @@ const url = z
   .nullable()
   .catch(null)
 
-/** Texts in NFT data, which third parties wrote. They are cut to a maximum length; invalid ones become null. */
+/** Schemas of texts in NFT data, which third parties wrote. Long texts are cut, and invalid texts become null. */
 export const NftText = {
   name: z
     .string()
@@ -83,19 +83,19 @@ export const NftText = {
     .catch([]),
 }
 
-/** Maximum number and JSON bytes of the NFTs in one table item. DynamoDB stores 400 KB per item, and Lambda returns at most 6 MB. */
+/** Maximum number of NFTs of one chain in a table item or a response. Lambda returns at most 6 MB. */
 const MAX_NFTS = 500
 const MAX_BYTES = 350_000
 
-/** NFTs of one wallet on one chain. `isWhole` is true if none is missing. */
+/** NFTs of one wallet on one chain. `isWhole` is false if some NFTs are missing. */
 const OwnedNfts = z.object({ collections: z.array(NftCollection), isWhole: z.boolean() })
 export type OwnedNfts = z.output<typeof OwnedNfts>
 
-/** NFTs of one wallet by chain. `asOf` is the time at which each chain's NFTs were read. */
+/** NFTs of one wallet by chain. `asOf` is the time at which the chain's NFTs were read. */
 export const WalletNfts = z.partialRecord(ChainKey, OwnedNfts.extend({ asOf: Timestamp }))
 export type WalletNfts = z.output<typeof WalletNfts>
 
-/** Returns as many NFTs of a wallet as fit into one table item. Chains that have NFTs get equal shares of its size. */
+/** Returns as many NFTs of a wallet as fit into one table item. Each chain that has NFTs gets an equal part of the item's size. */
 export function fittingItem(nfts: WalletNfts): WalletNfts {
   const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
   return Object.fromEntries(
@@ -106,7 +106,7 @@ export function fittingItem(nfts: WalletNfts): WalletNfts {
   )
 }
 
-/** Returns as many NFTs as fit into `bytes`, spam last. */
+/** Returns as many NFTs as fit into `bytes`. Spam comes last, so it is omitted first. */
 export function fitNfts(collections: readonly NftCollection[], bytes = MAX_BYTES): OwnedNfts {
   let left = bytes
   let count = MAX_NFTS
@@ -117,7 +117,7 @@ export function fitNfts(collections: readonly NftCollection[], bytes = MAX_BYTES
   }
   const ordered = collections.toSorted((one, other) => Number(one.is_spam) - Number(other.is_spam))
   const taken = ordered.flatMap(({ nft_data, ...collection }) => {
-    // A collection with its first NFT counts as one item, so the count for the collection itself is undone.
+    // A collection with its first NFT counts as one item. So the count of the collection itself is undone.
     const fits = take(NftCollection.omit({ nft_data: true }).encode(collection))
     count += 1
     return fits ? [{ ...collection, nft_data: nft_data.filter(take) }] : []

@@ -3,21 +3,21 @@ import { ChainKey } from '../chain/registry.ts'
 import { Timestamp } from '../core/codecs.ts'
 import type { AppError } from '../core/errors.ts'
 
-/** Balances or NFTs read for a user's wallets on one chain, or the error of reading them. */
+/** Balances or NFTs of a user's wallets on one chain, or the error of reading them. */
 export type ChainResult = {
   readonly chain: ChainKey
   readonly wallets: readonly string[]
-  /** Time of the data; undefined if no data is known. */
+  /** Time at which the data were read; undefined if no data are known. */
   readonly asOf: Date | undefined
   readonly error: string | undefined
-  /** Error of the data's source; set only if no data is known. */
+  /** Error of the data's source. Set only if no data are known. */
   readonly failure?: AppError | undefined
 }
 
-/** Values of `ChainResult` for a chain on which the user has no wallet. */
+/** Fields of a `ChainResult` without data or error, as for a chain on which the user has no wallet. */
 export const NOTHING = { asOf: undefined, error: undefined } as const
 
-/** Fields that all responses about a user's wallets have in common. */
+/** Fields that the responses about balances and about NFTs have in common. */
 export const WalletsResponse = z.object({
   addresses: z
     .array(
@@ -31,7 +31,7 @@ export const WalletsResponse = z.object({
     .describe('Reasons why entries are old, incomplete or missing, by chain key'),
 })
 
-/** Builds the common fields of a response. Throws the first chain's failure if no data is known of any chain. */
+/** Builds the common fields of a response. Throws the first chain's failure if no data are known on any chain. */
 export function walletsResponse(chains: readonly ChainResult[]): z.output<typeof WalletsResponse> {
   const failure = chains.find((chain) => chain.failure)?.failure
   if (failure && chains.every((chain) => chain.failure || !chain.asOf)) throw failure
@@ -44,11 +44,11 @@ export function walletsResponse(chains: readonly ChainResult[]): z.output<typeof
   }
 }
 
-/** Returns the tokens or NFTs of all chains, by chain key. */
+/** Returns the balances or NFTs of all chains by chain key. */
 export function byChain<Of extends ChainResult, Entry>(
   chains: readonly Of[],
   entriesOf: (of: Of) => readonly Entry[],
 ): Record<ChainKey, Entry[]> {
-  // The cast restores the property names, which the type of `fromEntries` loses.
+  // The cast restores the property names, because the result type of `fromEntries` does not contain them.
   return Object.fromEntries(chains.map((of) => [of.chain, [...entriesOf(of)]])) as Record<ChainKey, Entry[]>
 }

@@ -42,8 +42,8 @@ type Asset = z.output<typeof Asset>
 export function createSolanaNftClient(ask: Upstream) {
   return {
     /**
-     * Fetches a wallet's NFTs, grouped by collection, from its first 500 assets. Burnt and fungible assets are left out. Throws AppError
-     * `upstream_*`.
+     * Fetches a wallet's NFTs by collection, from the wallet's first 500 assets. Burnt and fungible assets are left
+     * out. Throws AppError `upstream_*`.
      */
     async fetchNfts(wallet: string): Promise<NftCollection[]> {
       const params = { ownerAddress: wallet, page: 1, limit: MAX_ASSETS }
@@ -59,7 +59,7 @@ export function createSolanaNftClient(ask: Upstream) {
   }
 }
 
-/** Returns the id of the collection that an NFT names, or else the NFT's own id. */
+/** Returns the id of the collection to which an NFT belongs. An NFT without a collection is its own collection. */
 function collectionOf({ id, grouping }: Asset): string {
   return grouping.find(({ group_key }) => group_key === 'collection')?.group_value ?? id
 }

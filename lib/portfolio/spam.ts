@@ -4,16 +4,19 @@ const TOP_LEVEL_DOMAINS =
   'app|art|biz|br|bet|cash|cc|city|claims?|click|club|co|com|cx|dev|digital|events?|fi|finance|fun|fund|gg|gift|gifts|global|gr|id|info|io|life|link|live|lol|ltd|ly|me|money|net|network|news|one|online|org|page|pro|promo|ru|run|sh|shop|site|space|store|tech|to|today|top|tokyo|uk|us|vip|web|website|win|work|works|world|ws|xyz|zone'
 /** Pattern of a link to a web site in a token's name. */
 const SITE = new RegExp(String.raw`:\/\/|\bwww\.|\bt\.me\b|[\p{L}\d-](\.|\s+\.\s*)(${TOP_LEVEL_DOMAINS})\b`, 'iu')
-/** Pattern of words that promise something to claim, visit or win. */
+/** Pattern of words that promise something to claim or win, as scams do. */
 const LURE = /\b(claim|airdrop|visit|reward|bonus|giveaway|voucher|winner|eligible)/i
 
-/** Pattern of alphabets that contain letters like Latin ones. */
+/** Pattern of alphabets with letters that look like Latin letters. */
 const OTHER_LETTERS = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
-/** Pattern of disguises: mathematical and full-width letters, zero-width characters, and marks that change the text's direction. */
+/**
+ * Pattern of characters that disguise a text. These are mathematical and full-width letters, zero-width characters, and
+ * marks that change the text's direction.
+ */
 const DISGUISED =
   /[\u{1D400}-\u{1D7FF}\uFF21-\uFF5A\u00AD\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\uFEFF]/u
 
-/** Letters and signs of other alphabets that look like these Latin letters (https://www.unicode.org/reports/tr39). */
+/** Letters and signs of other alphabets, by the Latin letter that they look like (https://www.unicode.org/reports/tr39). */
 const LOOK_ALIKES = {
   a: 'аα',
   b: 'вβь₿',
@@ -42,13 +45,13 @@ const LOOK_ALIKES = {
 }
 const LATIN = new Map(Object.entries(LOOK_ALIKES).flatMap(([latin, others]) => [...others].map((one) => [one, latin])))
 
-/** Spam filters by their list of supported tokens. Building a filter takes most of the work, and requests share the lists. */
+/** Spam filters by their list of supported tokens. Building a filter is expensive, so requests with the same list share it. */
 const filters = new WeakMap<readonly Words[], (token: Words) => boolean>()
 
 /**
- * Returns a function that decides whether a token that is not in the list looks like spam. Its name or symbol contains a link or a lure,
- * imitates a listed token, or has look-alike or invisible letters. The function is cached by the list object, so a list must not be
- * changed.
+ * Returns a function that decides if an unlisted token looks like spam. Such a token has a link or a promise in its
+ * name or symbol, imitates a listed token, or contains look-alike or invisible letters. The function is cached per list
+ * object, so a list must never be changed.
  */
 export function spamFilter(listed: readonly Words[]): (token: Words) => boolean {
   const filter = filters.get(listed) ?? createFilter(listed)
@@ -66,7 +69,7 @@ function createFilter(listed: readonly Words[]): (token: Words) => boolean {
   return ({ symbol, name }) => isSpamText(symbol) || isSpamText(name)
 }
 
-/** Returns a function that decides whether a token with this symbol looks like spam. Tokens in the list never do. */
+/** Returns a function that decides by the symbol if a token looks like spam. A token in the list never counts as spam. */
 export function spamRule(
   listed: readonly (Words & { readonly address: string })[],
 ): (token: string, symbol: string) => boolean {
@@ -75,10 +78,16 @@ export function spamRule(
   return (token, symbol) => !addresses.has(token) && looksLikeSpam({ symbol, name: symbol })
 }
 
-/** Returns true if the name or symbol of an NFT collection or of an unlisted token looks like spam by itself. */
+/**
+ * Returns true if the name or symbol of an NFT collection or unlisted token looks like spam. It compares with no list
+ * of tokens, so imitations are not detected.
+ */
 export const isSpam = spamFilter([])
 
-/** Returns a text as a reader perceives it: letters in lower case and digits, with look-alikes as Latin letters. */
+/**
+ * Returns a text reduced to lower-case letters and digits, with look-alike letters replaced by Latin ones. An imitation
+ * then has the same result as the original.
+ */
 function skeleton(text: string): string {
   const letters = [...text.normalize('NFKD').toLowerCase()].map((letter) => LATIN.get(letter) ?? letter)
   return letters.join('').replaceAll(/[^\p{L}\d]/gu, '')

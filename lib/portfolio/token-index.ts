@@ -5,64 +5,65 @@ import { Amount, MAX_UINT256 } from '../core/codecs.ts'
 import { AppError } from '../core/errors.ts'
 import type { OwnedNfts } from './nft.ts'
 
-/** Token of a wallet as reported by an index, a service that lists wallets' tokens. The service need not support it. */
+/** Token of a wallet as a token index reports it, a service that lists wallets' tokens. This service may not support the token. */
 export const IndexedToken = z.object({
-  /** Contract address, EIP-55 checksummed on EVM chains; mint address in base58 on Solana. */
+  /** Contract address: EIP-55 checksummed on EVM chains, or the mint address in base58 on Solana. */
   address: z.string(),
   symbol: z.string(),
   name: z.string(),
   decimals: z.number().int().min(0).max(36),
-  /** Balance in the token's smallest unit; always above zero. */
+  /** Balance in the token's smallest unit. It is always above zero. */
   balance: Amount,
-  /** True if the index marks the token as spam. */
+  /** True if the token index reports the token as spam. */
   isFlagged: z.boolean(),
   /** URL of the token's picture; may be empty. */
   logoUrl: z.string(),
 })
 export type IndexedToken = z.output<typeof IndexedToken>
 
-/** Text of a decimal number of up to 256 bits, parsed to a bigint. */
+/** Schema of a decimal number with up to 256 bits as text. Parsing converts it to a bigint. */
 export const Digits = z
   .string()
   .regex(/^\d{1,78}$/)
   .transform(BigInt)
   .refine((amount) => amount <= MAX_UINT256)
-/** Address of a token: an EVM contract, parsed to its EIP-55 checksum, or a mint on Solana. */
+/** Address of a token contract on an EVM chain, parsed with its EIP-55 checksum, or of a mint on Solana. */
 export const ContractAddress = z
   .string()
   .max(64)
   .transform((text) => (isAddress(text, { strict: false }) ? getAddress(text) : text))
-/** Text that a third party wrote, cut so that many fit into an item; empty if it is not a text. */
+/** Short text that a third party wrote, cut to 100 characters so that many fit into a table item. Any other value becomes an empty text. */
 export const ShortText = z
   .string()
   .transform((text) => text.slice(0, 100))
   .catch('')
-/** URL of a picture by https; empty for anything else. */
+/** URL of a picture with https. Any other value becomes an empty text. */
 export const Logo = z
   .url({ protocol: /^https$/ })
   .max(500)
   .catch('')
 
-/** Returns true for the names of the NFT standards, `erc721` and `erc1155`. */
+/** Returns true if a token standard is one of NFTs: `erc721` or `erc1155`. */
 export function isNftStandard(standard: string): boolean {
   return standard === 'erc721' || standard === 'erc1155'
 }
 
-/** Tokens that a wallet has on a chain. `isWhole` is true if the index reported all of them except spam. */
+/** Tokens that a wallet has on a chain. `isWhole` is true if the token index reported all of them except spam. */
 export type IndexedTokens = { readonly tokens: readonly IndexedToken[]; readonly isWhole: boolean }
 
 /**
- * Client of an index, a service that lists wallets' tokens. Its functions throw AppError `upstream_*`: `upstream_unavailable` also if the
- * key lacks rights.
+ * Client of a token index, a service that lists wallets' tokens. Its functions throw AppError `upstream_*`:
+ * `upstream_unavailable` if the service refuses the API key.
  */
 export type TokenIndex = {
-  /** Cost of one request for tokens and of one for NFTs, which the meter counts against a client's limit. */
+  /** Units of the rate limit that one request for tokens or for NFTs costs the client. */
   readonly units: { readonly tokens: number; readonly nfts: number }
   readonly tokenChains: readonly ChainKey[]
   readonly nftChains: readonly ChainKey[]
   /**
-   * Fetches a wallet's tokens, without the chain's own coin and NFTs. `known` are the tokens of the last response, whose metadata need not
-   * be fetched again. The index may omit tokens in `listed`, whose balances are read from the chain.
+   * Fetches a wallet's tokens, except the chain's native coin and NFTs. `known` has the tokens of the last response,
+   * whose metadata need not be fetched again. The index may omit tokens in `listed`, because their balances are read
+   * from the chain.
    */
   fetchTokens(
     chainKey: ChainKey,
@@ -73,7 +74,7 @@ export type TokenIndex = {
   fetchNfts(chainKey: ChainKey, wallet: string): Promise<OwnedNfts>
 }
 
-/** Returns an index that tries these indexes in order until one does not fail; undefined if there is none. */
+/** Returns a token index that tries these indexes in order until one succeeds. Returns undefined if the list is empty. */
 export function createFallbackIndex(indexes: readonly TokenIndex[]): TokenIndex | undefined {
   if (indexes.length === 0) return undefined
   return {
@@ -96,7 +97,7 @@ export function createFallbackIndex(indexes: readonly TokenIndex[]): TokenIndex 
   }
 }
 
-/** Returns the response of the first index that does not fail. Throws the last index's error if all fail. */
+/** Returns the response of the first index that succeeds. If all fail, it throws the error of the last one. */
 async function firstOf<T>(indexes: readonly TokenIndex[], ask: (index: TokenIndex) => Promise<T>): Promise<T> {
   let failure: unknown = new AppError('upstream_unavailable', { cause: new Error('no index knows this chain') })
   for (const index of indexes) {

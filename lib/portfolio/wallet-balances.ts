@@ -4,48 +4,47 @@ import { Amount, Timestamp } from '../core/codecs.ts'
 import { DAY_MS, MINUTE_MS } from '../core/time.ts'
 import { IndexedToken, type IndexedTokens } from './token-index.ts'
 
-/** Read time of a balance that was kept from an older read of the chain. Without it, the time of the latest read applies. */
+/** Time of a balance that comes from an older read than the rest. Without it, the time of the latest read applies. */
 const Older = { asOf: Timestamp.optional() }
 
-/** Balances of one wallet as read from one chain. */
+/** Balances of one wallet on one chain, as read from the chain. */
 export const ChainBalances = z.object({
   asOf: Timestamp,
   native: Amount,
   /**
-   * Balances by token contract or mint. A missing token has a balance of zero, unless `unread` contains it. Tokens on Solana have the
-   * decimals that the chain reports.
+   * Balances by token contract or mint. A token that is missing here and in `unread` has a balance of zero. Tokens on
+   * Solana have the decimals that the chain reports.
    */
   tokens: z.record(z.string(), z.object({ balance: Amount, decimals: z.int().optional(), ...Older })),
   /**
-   * Shares of the vaults that were read, by share token. Shares of other vaults are unknown. `price` is the value of one whole share in the
-   * asset's smallest unit, null if the vault reports none.
+   * Balances of vault shares by share token, for the vaults that were read. Shares of other vaults are unknown. `price`
+   * is the value of one whole share in the asset's smallest unit. It is null if the vault reports none.
    */
   shares: z.record(z.string(), z.object({ balance: Amount, price: Amount.nullable(), symbol: z.string(), ...Older })),
-  /** Tokens, shares, token programs and accounts that could not be read. Their balances are unknown, not zero. */
+  /** Tokens, share tokens, token programs and token accounts that could not be read. Their balances are unknown, not zero. */
   unread: z.array(z.string()),
 })
 export type ChainBalances = z.output<typeof ChainBalances>
-/** Balances just read, to which the time is added later. */
+/** Balances just read from a chain. The caller adds the time of the read. */
 export type ReadBalances = Omit<ChainBalances, 'asOf'>
 
 const KnownOnChain = z.object({
   read: ChainBalances.optional(),
   indexed: z.object({ asOf: Timestamp, tokens: z.array(IndexedToken), isWhole: z.boolean() }).optional(),
 })
-/** Balances of one wallet on one chain: what the chain reported last, and what an index reported last. */
+/** Known balances of one wallet on one chain: the last read from the chain, and the last response of a token index. */
 export type KnownOnChain = z.output<typeof KnownOnChain>
 
 /**
- * Public balances of one wallet by chain, shared by all users. Chains that this version of the service does not have stay unchanged. During
- * a deploy the old and the new version write the same item.
+ * Known balances of one wallet by chain, cached for all users together. Entries of chains that this version of the
+ * service does not know stay unchanged. During a deployment an older and a newer version write the same entry.
  */
 export const WalletBalances = z.partialRecord(ChainKey, KnownOnChain, { mode: 'loose' })
 export type WalletBalances = z.output<typeof WalletBalances>
 
-/** Balance or other part of a report. `asOf` is set if it is from an older report. */
 type Dated = { readonly asOf?: Date | undefined }
 
-/** Programs of Solana that hold tokens: Token and Token-2022. */
+/** Programs on Solana that hold token accounts: Token and Token-2022. */
 export const TOKEN_PROGRAMS = [
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
   'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
@@ -53,13 +52,19 @@ export const TOKEN_PROGRAMS = [
 
 const READ_FRESH_MS = 30_000
 const INDEX_FRESH_MS = 10 * MINUTE_MS
-/** Milliseconds for which the last balances are shown of a chain that cannot be read. */
+/** Milliseconds for which old balances are shown while their chain cannot be read. */
 const KEPT_MS = 7 * DAY_MS
-/** Maximum JSON bytes of the unlisted tokens of a wallet on one chain. Eight chains then fit into DynamoDB's 400 KB, even uncompressed. */
+/**
+ * Maximum bytes of a wallet's unlisted tokens on one chain, as JSON. Eight chains then fit into DynamoDB's 400 KB even
+ * without compression.
+ */
 const MAX_BYTES = 40_000
 const MAX_TOKENS = 500
 
-/** Returns true if the balances are recent enough not to be read from the chain again, also those of these share tokens. */
+/**
+ * Returns true if the balances are so recent that they need not be read from the chain again. The balances of these
+ * share tokens must be recent too.
+ */
 export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], now: number): boolean {
   if (!read) return false
   const isFresh = (asOf: Date) => now - asOf.getTime() < READ_FRESH_MS
@@ -70,37 +75,40 @@ export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], n
   return isFresh(read.asOf) && shares.every(isShareFresh)
 }
 
-/** Returns the time of the oldest of these balances. Of the shares, only those of `contracts` count. */
+/** Returns the time of the oldest known balance. Of the vault shares, only the share tokens in `contracts` count. */
 export function oldestReadTime({ asOf, tokens, shares }: ChainBalances, contracts: readonly string[]): Date {
   const parts = [...Object.values(tokens), ...contracts.flatMap((address) => shares[address] ?? [])]
   return new Date(Math.min(...parts.map((part) => (part.asOf ?? asOf).getTime()), asOf.getTime()))
 }
 
-/** Returns true if the index need not be queried again: for ten minutes after its response, or for a day if the wallet is empty. */
+/**
+ * Returns true if the token index need not be queried again. Its response is fresh for ten minutes, or for a day if the
+ * wallet is empty.
+ */
 export function isIndexFresh(known: KnownOnChain, now: number): boolean {
   const { indexed } = known
   if (!indexed) return false
   return now - indexed.asOf.getTime() < (isEmpty(known) ? DAY_MS : INDEX_FRESH_MS)
 }
 
-/** Returns true if the index's response is less than a day old. An older one is shown with its age. */
+/** Returns true if the token index's response is less than a day old. Tokens of an older response are shown, but reported as old. */
 export function isIndexRecent({ indexed }: KnownOnChain, now: number): boolean {
   return indexed !== undefined && now - indexed.asOf.getTime() < DAY_MS
 }
 
-/** Returns true if the wallet was found to be empty on this chain within the last day. */
+/** Returns true if the chain and the token index reported within the last day that the wallet is empty on this chain. */
 export function isUnused(known: KnownOnChain, now: number): boolean {
   return isIndexRecent(known, now) && isEmpty(known)
 }
 
-/** Returns true if both the chain and the index report that the wallet is empty. */
+/** Returns true if both the chain and the token index report that the wallet is empty. */
 function isEmpty({ read, indexed }: KnownOnChain): boolean {
   if (!read || !indexed || read.unread.length > 0 || !indexed.isWhole) return false
   const amounts = [...Object.values(read.tokens), ...Object.values(read.shares)].map(({ balance }) => balance)
   return indexed.tokens.length === 0 && [read.native, ...amounts].every((amount) => amount === 0n)
 }
 
-/** Removes the balances that are too old to be shown. */
+/** Returns the balances without those that are too old to be shown. */
 export function withoutOld({ read, indexed }: KnownOnChain, now: number): KnownOnChain {
   const isKept = ({ asOf }: Dated) => !asOf || now - asOf.getTime() < KEPT_MS
   const keptOf = <Part extends Dated>(parts: Readonly<Record<string, Part>>) =>
@@ -111,14 +119,15 @@ export function withoutOld({ read, indexed }: KnownOnChain, now: number): KnownO
   }
 }
 
-/** Returns true if the balance of this token could not be read from the chain. */
+/** Returns true if the token's balance could not be read from the chain. */
 export function isUnread({ tokens, unread }: ChainBalances, address: string): boolean {
   if (unread.includes(address)) return true
-  // A token that the wallet does not hold could be of either token program. So it is unknown if one program could not be read.
+  // A token without a known account could belong to either token program. So its balance is unknown if one of the
+  // programs could not be read.
   return !(address in tokens) && TOKEN_PROGRAMS.some((program) => unread.includes(program))
 }
 
-/** Adds the last known balances of tokens and shares that were not read this time, with their times. */
+/** Adds the last known balances, with their times, of tokens and shares that the new read could not read. */
 export function withLastKnown(read: ChainBalances, last: ChainBalances | undefined): ChainBalances {
   if (!last) return read
   const unread = Object.entries(last.tokens).filter(([address]) => isUnread(read, address))
@@ -129,7 +138,7 @@ export function withLastKnown(read: ChainBalances, last: ChainBalances | undefin
   }
 }
 
-/** Combines two reports of a wallet on one chain: of each part, the newer one. */
+/** Combines two sets of known balances of one wallet on one chain. The newer read and the newer index response win. */
 export function joinReports(one: KnownOnChain, other: KnownOnChain): KnownOnChain {
   const [read, last] = newestFirst(one.read, other.read)
   const [indexed] = newestFirst(one.indexed, other.indexed)
@@ -140,7 +149,7 @@ function newestFirst<Part extends { readonly asOf: Date }>(...parts: readonly (P
   return parts.flatMap((part) => part ?? []).toSorted((one, other) => other.asOf.getTime() - one.asOf.getTime())
 }
 
-/** Adds the balances of an older report. Keeps at most 500 such balances, the newest. */
+/** Adds balances of an older read that the newer read lacks. Keeps at most 500 such balances, the newest ones. */
 function withOlder<Part extends Dated>(
   parts: Readonly<Record<string, Part>>,
   last: Readonly<Record<string, Part>>,
@@ -159,7 +168,7 @@ function withOlder<Part extends Dated>(
   return Object.fromEntries([...all.filter(([, { asOf }]) => !asOf), ...dated.slice(0, MAX_TOKENS)])
 }
 
-/** Keeps at most 500 tokens, supported ones first, because a Solana wallet can hold thousands of spam tokens. */
+/** Returns at most 500 tokens, supported tokens first, because a Solana wallet can have thousands of spam tokens. */
 export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>): ReadBalances {
   const ordered = Object.entries(read.tokens).toSorted(
     ([one], [other]) => Number(listed.has(other)) - Number(listed.has(one)),
@@ -171,7 +180,7 @@ export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>)
   }
 }
 
-/** Keeps as many tokens of an index's response as fit into the item, spam last. */
+/** Returns as many tokens of a token index's response as fit into a table item. Spam comes last, so it is omitted first. */
 export function fittingTokens({ tokens, isWhole }: IndexedTokens): { tokens: IndexedToken[]; isWhole: boolean } {
   let left = MAX_BYTES
   const fits = (token: IndexedToken) => {

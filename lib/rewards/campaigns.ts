@@ -14,8 +14,8 @@ const CAMPAIGNS: Namespace<Record<string, Campaign[]>> = {
 }
 
 /**
- * Returns the cache key of a chain's live reward campaigns, by address of the vault or its share token. The job refresh-rewards writes the
- * entry.
+ * Returns the cache key of a chain's live reward campaigns, by address of the vault or of its share token. The job
+ * refresh-rewards writes this cache entry.
  */
 export function campaignsKey(chainId: number): CacheKey<Record<string, Campaign[]>> {
   return { namespace: CAMPAIGNS, key: chainId.toString() }
@@ -23,10 +23,10 @@ export function campaignsKey(chainId: number): CacheKey<Record<string, Campaign[
 
 const DEADLINE_MS = 1_000
 
-/** Token that campaigns pay to holders of a vault's shares. `apr` is defined in `Campaign`. */
+/** Token that reward campaigns pay to the holders of a vault's shares. `apr` is the rate in percent a year. */
 type VaultReward = Omit<Campaign, 'endsAt'> & { readonly endsAt: Date }
 
-/** Function that returns the rewards that campaigns pay for a vault now; null if they are unknown. */
+/** Function that returns the rewards that campaigns pay for a vault at present. It returns null if they are unknown. */
 type RewardsOf = (vault: {
   readonly chainId: number
   readonly address: string
@@ -34,8 +34,8 @@ type RewardsOf = (vault: {
 }) => VaultReward[] | null
 
 /**
- * Returns a function that reads the reward campaigns of chains from the cache. It never throws: campaigns that it cannot read within a
- * second are unknown.
+ * Returns a function that reads the cached reward campaigns of chains. The function never throws. Campaigns that cannot
+ * be read within a second count as unknown.
  */
 export function campaignsReader({
   cache,

@@ -20,10 +20,11 @@ import type { ReportedReward } from './merkl.ts'
 import type { LeftOutReason } from './responses.ts'
 
 /**
- * Maximum number of tokens that one claim transaction pays. Each token is also simulated separately, with an equal part of a block's gas.
+ * Maximum number of tokens that one claim transaction pays. Each token is also simulated separately, with an equal part
+ * of a block's gas.
  */
 const MAX_TOKENS = 10
-/** Gas units per token that are assumed if no node can simulate the claim. */
+/** Estimated gas per claimed token, used if no node can simulate the claim. */
 const UPPER_ESTIMATE = 150_000n
 
 type LeftOut = { readonly token: Address; readonly reason: LeftOutReason; readonly claimableAt: Date | null }
@@ -31,9 +32,9 @@ type LeftOut = { readonly token: Address; readonly reason: LeftOutReason; readon
 type Candidate = { readonly reward: ReportedReward; readonly standing: RewardState }
 
 /**
- * Prepares one transaction that claims the rewards that the chain pays an account now, or those of them in `tokens`. Sends one request to
- * the chain if Merkl's report is current and the dry run succeeds; else a few more. Throws `no_claimable_rewards`, with a detail for each
- * omitted reward, or `upstream_*`.
+ * Prepares one transaction that claims an account's claimable rewards on a chain, or only those in `tokens`. Sends one
+ * request to the chain if Merkl's report is current and the dry run succeeds, otherwise a few more. Throws
+ * `upstream_*`. Throws `no_claimable_rewards` with a detail for each omitted reward if nothing can be claimed.
  */
 export async function prepareRewardsClaim(
   reader: ChainReader,
@@ -79,8 +80,8 @@ export async function prepareRewardsClaim(
     const [outcome] = isKnown ? outcomes : await reader.request([dryRunRequest(account, claims)])
     tried = parseSimulation(outcome, claims.length + 1, distributorAbi) ?? []
     const [together, ...each] = tried
-    // The simulation claims all rewards together, then each one separately. If the first claim succeeds, the others have nothing left to
-    // pay.
+    // The simulation first claims all rewards together, then each one separately. If the first claim succeeds, nothing
+    // is left for the separate claims.
     const callOf = (index: number) => (together?.status === 'success' ? together : each[index])
     const failures = batch.map(({ reward, standing }, index) => findFailure(account, reward, standing, callOf(index)))
     for (const [index, reason] of failures.entries()) {
@@ -88,7 +89,7 @@ export async function prepareRewardsClaim(
       if (token && reason) leftOut.push({ token, reason, claimableAt: null })
     }
     paid = batch.filter((_, index) => !failures[index])
-    // The rewards that pay are simulated once more in one claim, if the first one failed or contained others.
+    // The payable rewards are simulated once more in one claim, if the first claim failed or also contained other rewards.
     if (paid.length > 0 && (paid.length < batch.length || together?.status === 'reverted')) {
       const [again] = await reader.request([
         boundedSimulationRequest(account, [
@@ -121,7 +122,7 @@ function refusal(leftOut: readonly LeftOut[]): AppError {
   return new AppError('no_claimable_rewards', details.length > 0 ? { details } : {})
 }
 
-/** Returns the reason that a token was not paid in its dry run. Returns undefined if it was paid or if there was no dry run. */
+/** Returns the reason why the dry run did not pay a token. Returns undefined if the dry run paid the token, or if there was no dry run. */
 function findFailure(
   account: Address,
   { token }: ReportedReward,

@@ -4,7 +4,7 @@ import { logger } from '../core/logger.ts'
 import { DAY, MINUTE } from '../core/time.ts'
 import { ReportedRewards } from './merkl.ts'
 
-// Reports may be old, because the chain decides the amount of a claim and so never pays too much.
+// Cached reports may be old. The chain verifies the amount of a claim, so an old report never makes it pay too much.
 const REWARDS: Namespace<ReportedRewards> = {
   name: 'rewards',
   schema: ReportedRewards,
@@ -20,8 +20,8 @@ export function rewardsKey(account: Address): CacheKey<ReportedRewards> {
 type Claimed = { readonly token: Address; readonly claimed: bigint }
 
 /**
- * Returns the amounts that campaigns of a vault have paid an account, by token, from the cached report of Merkl. Returns null if there is
- * no report of the last day. Never calls Merkl and never throws.
+ * Returns the amounts that a vault's campaigns have paid an account, by token, from Merkl's cached report. Returns null
+ * if no report of the last day is cached. Never calls Merkl and never throws.
  */
 export async function readClaimedAmounts(
   cache: Pick<SharedCache, 'get'>,

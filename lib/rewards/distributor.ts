@@ -21,7 +21,7 @@ import type { ReportedReward } from './merkl.ts'
  */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** ABI of the functions, events and errors of Merkl's Distributor that the service uses. */
+/** ABI of the functions, events and errors of Merkl's Distributor contract that the service uses. */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function getMerkleRoot() view returns (bytes32)',
@@ -38,10 +38,16 @@ export const distributorAbi = parseAbi([
   'error ReentrantCall()',
 ])
 
-/** Claim of one token. `amount` is the total that the account ever earned, in the smallest unit; `proof` is its Merkle proof. */
+/**
+ * Claim of one token. `amount` is the total that the account ever earned, in the token's smallest unit. `proof` is the
+ * Merkle proof of that amount.
+ */
 export type RewardClaim = Pick<ReportedReward, 'token' | 'amount' | 'proof'>
 
-/** Computes the Merkle root that a claim and its proof result in. The two hashes of a pair are sorted before hashing. */
+/**
+ * Computes the Merkle root that results from a claim and its proof. Each pair of hashes is sorted before hashing, as
+ * the Distributor contract does.
+ */
 export function computeMerkleRoot(account: Address, { token, amount, proof }: RewardClaim): Hash {
   const types = [{ type: 'address' }, { type: 'address' }, { type: 'uint256' }] as const
   const leaf = keccak256(encodeAbiParameters(types, [account, token, amount]))
@@ -52,7 +58,7 @@ export function computeMerkleRoot(account: Address, { token, amount, proof }: Re
   }, leaf)
 }
 
-/** Encodes the transaction by which an account claims these tokens for itself. */
+/** Encodes the transaction with which an account claims these tokens for itself. */
 export function encodeClaim(account: Address, claims: readonly RewardClaim[]): Transaction {
   const args = [
     claims.map(() => account),
@@ -63,7 +69,7 @@ export function encodeClaim(account: Address, claims: readonly RewardClaim[]): T
   return { to: DISTRIBUTOR, data: encodeFunctionData({ abi: distributorAbi, functionName: 'claim', args }), value: 0n }
 }
 
-/** Throws an Error unless the transaction claims exactly these tokens, and only for this account. */
+/** Throws an Error unless the transaction claims exactly these tokens for this account only. */
 export function verifyClaim(account: Address, claims: readonly RewardClaim[], { to, data, value }: Transaction): void {
   const decoded = decodeCall(distributorAbi, data)
   const [users, tokens, amounts, proofs] = decoded?.functionName === 'claim' ? decoded.args : []
@@ -80,20 +86,17 @@ export function verifyClaim(account: Address, claims: readonly RewardClaim[], { 
   }
 }
 
-/** State of Merkl's Distributor at one block: its Merkle roots, and what it paid an account of each token. */
+/** State of Merkl's Distributor contract at one block: its Merkle roots, and the amounts that it has paid to an account. */
 export type Distributions = {
-  /** Merkle root by which proofs are verified now; zero before the first tree. */
+  /** Merkle root with which the contract verifies proofs now. It is zero before the first root is published. */
   readonly root: Hash
-  /**
-   * Merkle root of the newest tree, and the time at which it takes effect, in seconds since 1970. It is undefined while the tree is
-   * disputed.
-   */
+  /** Newest Merkle root, and the time in seconds since 1970 at which it takes effect. It is undefined while the root is disputed. */
   readonly next: { readonly root: Hash; readonly at: bigint } | undefined
-  /** Total ever paid of each token, in its smallest unit, and the address that gets the next payment. */
+  /** Total ever paid of each token, in its smallest unit, and the address that the next claim pays. */
   readonly tokens: ReadonlyMap<Address, { readonly claimed: bigint; readonly recipient: Address }>
 }
 
-/** Builds the plan that reads the Distributor's roots, and what it paid an account of these tokens. */
+/** Builds the plan of contract calls that reads the Distributor's Merkle roots and the amounts that it has paid an account. */
 export function distributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
   const trees = [
     call(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
@@ -110,7 +113,7 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
     slots: [],
     calls: [...trees, recipientOf(zeroAddress), ...ofTokens.flat()],
     parse: ({ answers }) => {
-      // The cast: each result has the type of the call at its index.
+      // The cast is safe: each result has the type of the call with the same index.
       const [root, tree, at, disputer, ofAll, ...rest] = answers as [
         Hash | undefined,
         readonly [Hash, Hash] | undefined,
@@ -121,7 +124,7 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
       ]
       const isDisputed = requireValue(disputer) !== zeroAddress
       const paid = tokens.map((token, index) => {
-        // The cast: each token has two results, in the order of the calls.
+        // The cast is safe: each token has two results, in the order of the calls above.
         const [claimed, recipient] = rest.slice(index * 2) as [readonly [bigint] | undefined, Address | undefined]
         const chosen = [requireValue(recipient), requireValue(ofAll)].find((one) => one !== zeroAddress)
         return [token, { claimed: requireValue(claimed)[0], recipient: chosen ?? account }] as const
@@ -135,23 +138,23 @@ export function distributionsPlan(account: Address, tokens: readonly Address[]):
   }
 }
 
-/** State of one reward of an account, by the chain and Merkl's report. Amounts are in the token's smallest unit. */
+/** State of an account's reward in one token, from the chain and Merkl's report. Amounts are in the token's smallest unit. */
 export type RewardState = {
-  /** Amount that a claim pays now, by a proof that matches the chain's Merkle root. */
+  /** Amount that a claim pays now. Its Merkle proof matches the contract's current Merkle root. */
   readonly amount: bigint
-  /** Amount that the account has earned but cannot claim yet, by Merkl's report. */
+  /** Amount that the account has earned but cannot claim yet, as Merkl reports it. */
   readonly pending: bigint
-  /** Total amount that was ever paid. */
+  /** Total amount ever paid. */
   readonly claimed: bigint
   /**
-   * Time from which the pending amount can be claimed, in seconds since 1970. It is undefined if the newest tree lacks this reward or has
-   * no known time.
+   * Time in seconds since 1970 from which the pending amount can be claimed. It is undefined if the newest Merkle root
+   * does not contain this reward, or if its time is unknown.
    */
   readonly claimableAt: bigint | undefined
   readonly recipient: Address
 }
 
-/** Computes the state of a reward at one block from Merkl's report and the Distributor's state. */
+/** Computes the state of a reward at one block, from Merkl's report and the state of the Distributor contract. */
 export function deriveRewardState(
   account: Address,
   reported: ReportedReward,

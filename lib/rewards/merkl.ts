@@ -9,20 +9,20 @@ import { LAST_SECOND } from '../core/time.ts'
 import { Digits, ShortText } from '../portfolio/token-index.ts'
 
 /**
- * Address of Merkl's API, and an optional key. The key raises the limit of 10 requests a second
+ * Endpoint of Merkl's API, with an optional API key. The key raises the limit of 10 requests per second
  * (https://developers.merkl.xyz/integrate-merkl/auth).
  */
 export const MerklApi = z
   .object({ url: z.url().default('https://api.merkl.xyz'), apiKey: z.string().min(1).optional() })
   .transform(({ url, apiKey }) => ({ url, headers: apiKey ? { 'x-api-key': apiKey } : {} }))
 
-/** Maximum amount that Merkl's Distributor can record for an account, because it stores 208 bits. */
+/** Maximum amount that Merkl's Distributor contract can record for an account. The contract stores it in 208 bits. */
 export const MAX_UINT208 = 2n ** 208n - 1n
-/** Maximum number of hashes in a Merkle proof. A tree of 40 levels has more leaves than there are accounts. */
+/** Maximum number of hashes in a Merkle proof. A Merkle tree with 40 levels has more leaves than accounts exist. */
 const MAX_PROOF = 40
-/** Maximum number of rewards that are kept of an account, so that they fit into one cache item with their proofs. */
+/** Maximum number of an account's rewards that are cached. That many fit into one table item with their proofs. */
 const MAX_REWARDS = 60
-/** Maximum number of vaults for which a reward's claimed amount is kept separately. */
+/** Maximum number of vaults for which the claimed amount of a reward is stored separately. */
 const MAX_VAULTS = 20
 const MAX_PAGES = 20
 const PAGE_SIZE = 100
@@ -32,8 +32,9 @@ const Amount208 = Amount.refine((amount) => amount <= MAX_UINT208)
 const ProofHash = z.custom<Hex>((value) => typeof value === 'string' && isHash(value))
 
 /**
- * Reward of an account as Merkl reports it, not verified by the chain. Amounts are in the token's smallest unit. `amount` is the total ever
- * earned, `claimed` the total ever paid. `pending` is earned, but in no Merkle tree yet.
+ * Reward of an account as Merkl reports it, not verified on the chain. Amounts are in the token's smallest unit.
+ * `amount` is the total ever earned, `claimed` the total ever paid. `pending` is earned too, but not yet part of a
+ * Merkle tree.
  */
 export const ReportedReward = z.object({
   chainId: z.int(),
@@ -43,21 +44,21 @@ export const ReportedReward = z.object({
   claimed: Amount,
   pending: Amount208,
   proof: z.array(ProofHash).max(MAX_PROOF),
-  /** Parts of `claimed`, by address of the vault whose campaigns paid them. */
+  /** The amounts within `claimed` that each vault's campaigns paid, by vault address. */
   vaults: z.record(z.string(), Amount),
 })
 export type ReportedReward = z.output<typeof ReportedReward>
 
-/** Rewards of an account on all chains, as Merkl reports them. `unread` are the ids of chains that have rewards that could not be read. */
+/** Rewards of an account on all chains, as Merkl reports them. `unread` has the ids of chains with rewards that could not be read. */
 export const ReportedRewards = z.object({ rewards: z.array(ReportedReward), unread: z.array(z.int()) })
 export type ReportedRewards = z.output<typeof ReportedRewards>
 
-/** Time in seconds since 1970 that a Date can represent. */
+/** Time in seconds since 1970, at most the end of the year 9999. */
 const EpochSecond = z.int().positive().max(Number(LAST_SECOND))
 
-/** Token that reward campaigns of a vault pay. `apr` is the rate in percent a year; null if Merkl has not measured it. */
+/** Token that a vault's reward campaigns pay. `apr` is the rate in percent a year. It is null if Merkl has not measured it. */
 export const Campaign = z.object({
-  /** Id of the token's chain, which may differ from the vault's chain. */
+  /** Id of the chain that has the token. It may differ from the vault's chain. */
   chainId: z.int(),
   token: Address,
   symbol: z.string(),
@@ -83,7 +84,7 @@ const CampaignToken = z.object({
   address: AnyAddress,
   chainId: z.int(),
   symbol: ShortText,
-  /** Type of the token. Types other than `TOKEN` are points, and tokens that do not exist yet. */
+  /** Type of the token. Types other than `TOKEN` are points, or tokens that do not exist yet. */
   type: z.string().catch('TOKEN'),
 })
 const Percent = z.number().min(0).max(1_000_000)
@@ -102,12 +103,12 @@ type Opportunity = z.output<typeof Opportunity>
 
 type Row = { readonly chainId: number; readonly row: unknown }
 
-/** Client of Merkl's API, which fetches rewards and reward campaigns. */
+/** Client of Merkl's API, as `createMerkl` builds it. */
 export type Merkl = ReturnType<typeof createMerkl>
 
 /**
- * Creates the client of Merkl's API (https://developers.merkl.xyz/integrate-merkl/user-rewards). Both of its functions throw AppError
- * `upstream_*`.
+ * Creates the client of Merkl's API, which fetches rewards and reward campaigns
+ * (https://developers.merkl.xyz/integrate-merkl/user-rewards). Both functions throw AppError `upstream_*`.
  */
 export function createMerkl(ask: Upstream) {
   async function fetchRows(account: string, chainIds: readonly number[]): Promise<Row[]> {
@@ -121,8 +122,8 @@ export function createMerkl(ask: Upstream) {
   }
 
   /**
-   * Fetches an account's rewards on all chains in one request. If Merkl refuses that, perhaps because it does not know one chain, fetches
-   * each chain separately.
+   * Fetches an account's rewards on all chains in one request. If Merkl rejects the request, each chain is fetched
+   * separately, because Merkl may not know one of them.
    */
   async function fetchAllRows(account: string): Promise<{ rows: Row[]; unread: number[] }> {
     const together = await toResult(fetchRows(account, CHAIN_IDS))
@@ -137,7 +138,7 @@ export function createMerkl(ask: Upstream) {
   }
 
   return {
-    /** Fetches the rewards of an account on all chains. Those with an unclaimed amount come first. */
+    /** Fetches an account's rewards on all chains. Rewards with an unclaimed amount come first. */
     async fetchRewards(account: string): Promise<ReportedRewards> {
       const { rows, unread } = await fetchAllRows(account)
       const rewards = new Map<string, ReportedReward>()
@@ -152,7 +153,7 @@ export function createMerkl(ask: Upstream) {
       return { rewards: openFirst.slice(0, MAX_REWARDS), unread: [...unreadChains] }
     },
 
-    /** Fetches the live reward campaigns of a chain, by address of the vault. */
+    /** Fetches the live reward campaigns of a chain, by vault address. */
     async fetchCampaigns(chainId: number): Promise<Map<string, Campaign[]>> {
       const found: Opportunity[] = []
       for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -162,7 +163,7 @@ export function createMerkl(ask: Upstream) {
         found.push(...parseRows(Opportunity, rows))
         if (rows.length < PAGE_SIZE) break
       }
-      // Campaigns for borrowers do not pay holders of vault shares.
+      // Campaigns for borrowers are left out, because they do not pay holders of vault shares.
       const paying = found.filter(({ action }) => action !== 'BORROW')
       return new Map(
         [...Map.groupBy(paying, ({ identifier }) => identifier)].map(([vault, ofVault]) => [
@@ -174,7 +175,7 @@ export function createMerkl(ask: Upstream) {
   }
 }
 
-/** Returns the response unchanged. Throws `upstream_unavailable` if Merkl refuses our key. */
+/** Returns the response unchanged. Throws `upstream_unavailable` if Merkl refuses the API key. */
 function requireAccepted<T extends { readonly status: number }>(answer: T): T {
   if (answer.status !== 401 && answer.status !== 403) return answer
   throw new AppError('upstream_unavailable', { cause: new Error(`Merkl: HTTP status ${answer.status}`) })
@@ -193,8 +194,8 @@ function isOpen({ amount, claimed, pending }: ReportedReward): boolean {
 function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.output<typeof RewardRow>): ReportedReward {
   const vaults: Record<string, bigint> = {}
   for (const { reason, claimed } of parseRows(Breakdown, breakdowns)) {
-    // The text `reason` contains the addresses that a reward came through, such as `…~MorphoVault_ERC20_0x…`. The last one is the vault of
-    // the account.
+    // The text `reason` contains the addresses of the contracts through which a reward came, such as
+    // `…~MorphoVault_ERC20_0x…`. The last address is the vault in which the account has shares.
     const vault = AnyAddress.safeParse(reason.match(/0x[0-9a-f]{40}(?![0-9a-f])/gi)?.at(-1)).data
     const isKept = vault && (vault in vaults || Object.keys(vaults).length < MAX_VAULTS)
     if (isKept && claimed > 0n) vaults[vault] = (vaults[vault] ?? 0n) + claimed
@@ -203,12 +204,12 @@ function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.outp
 }
 
 /**
- * Merges the opportunities of a vault, Merkl's groups of campaigns, into one campaign per token. An opportunity's rate is divided among its
- * tokens by their daily value.
+ * Merges a vault's opportunities, as Merkl calls its groups of campaigns, into one campaign per token. The rate of an
+ * opportunity is divided among its tokens by their daily value.
  */
 function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
   const campaigns = new Map<string, Campaign>()
-  // The same opportunity can be on two pages of the response, so duplicates are removed.
+  // One opportunity can be on two pages of the response. So duplicates are removed.
   const each = new Map(opportunities.map((one) => [one.id, one])).values()
   for (const { apr, aprRecord, latestCampaignEnd, rewardsRecord } of each) {
     const breakdowns = rewardsRecord.breakdowns.filter(({ token }) => token.type === 'TOKEN')
@@ -226,6 +227,6 @@ function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
       })
     }
   }
-  // Divided rates are rounded to four decimals, as precise as Merkl's rates.
+  // Divided rates are rounded to four decimals, the precision of Merkl's rates.
   return [...campaigns.values()].map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
 }

@@ -22,9 +22,9 @@ type OfAccount = {
 }
 
 /**
- * Reads the state of these accounts' rewards from the chain in one request. Makes separate calls per token if one token uses up all gas.
- * Returns the rewards of each account; undefined if they cannot be read. Omits rewards with nothing left to pay, and tokens whose symbol on
- * the chain looks like spam. Throws `upstream_*`.
+ * Reads the state of these accounts' rewards from the chain in one request. If one token uses up all gas, each token is
+ * read with a separate call. Returns the rewards of each account; undefined for an account that cannot be read. Omits
+ * rewards with nothing left to pay, and tokens whose symbol on the chain looks like spam. Throws `upstream_*`.
  */
 export async function readRewards(
   reader: ChainReader,

@@ -7,12 +7,12 @@ import { spamRule } from '../portfolio/spam.ts'
 import { rewardsKey } from './claimed.ts'
 import type { Merkl, ReportedReward } from './merkl.ts'
 
-/** Rewards that Merkl reports for an account on one chain, without spam. `isWhole` is false if some could not be read. */
+/** Rewards that Merkl reports for an account on one chain, without spam. `isWhole` is false if some rewards could not be read. */
 export type ChainRewardsReport = {
   readonly chainId: number
   readonly rewards: readonly ReportedReward[]
   readonly isWhole: boolean
-  /** True if Merkl failed, so that this is its last successful report. */
+  /** True if Merkl failed, so the report is the last successful one. */
   readonly isStale: boolean
   /** Returns true if a token with this symbol looks like spam. */
   readonly isSpam: (token: string, symbol: string) => boolean
@@ -21,8 +21,9 @@ export type ChainRewardsReport = {
 type ReportRequest = { readonly account: Address; readonly chainIds: readonly number[]; readonly payment: Payment }
 
 /**
- * Returns the rewards that Merkl reports for an account on each of these chains. Fetches all chains together, at most once in five minutes
- * for all clients. Throws AppError `upstream_*` or `too_many_requests` if there is no cached report.
+ * Returns the rewards that Merkl reports for an account on each of these chains. One request fetches all chains, at
+ * most once in five minutes for all clients together. Without a cached report it throws AppError `upstream_*` or
+ * `too_many_requests`.
  */
 export async function fetchReportedRewards(
   { cache, merkl }: { readonly cache: Pick<SharedCache, 'getOrFetch' | 'recall'>; readonly merkl: Merkl },

@@ -24,10 +24,10 @@ export const RewardResponse = z
   })
   .meta({ id: 'Reward', description: 'Tokens that campaigns of vaults pay a user' })
 
-/** Minimum value of a reward in US dollars for which clients get an event. */
+/** Minimum value in US dollars of a reward for which clients get a webhook event. */
 export const MIN_WORTH_USD = 1
 
-/** Reasons for which a reward is left out of a claim. */
+/** Reasons why a reward is not part of a claim. */
 export const LeftOutReason = z.enum([
   'not_yet_claimable',
   'paid_to_another_account',

@@ -5,42 +5,42 @@ import type { Table } from '../aws/table.ts'
 import { Address as AddressText, EpochSeconds } from '../core/codecs.ts'
 import { DAY_MS } from '../core/time.ts'
 
-/** Account on a chain that the service watches for new rewards, because a client requested its rewards. Times are in epoch milliseconds. */
+/**
+ * Account on a chain whose rewards a client has requested, so the job refresh-rewards checks it for new rewards. Times
+ * are in epoch milliseconds.
+ */
 export const WatchedAccount = z.object({
   chainId: z.number(),
   account: AddressText,
   clientId: z.string(),
   seenAt: z.number(),
-  /**
-   * Keys of the table index, which also lists transfers by their chain id. So the chain id is negative here. `lookAt` is the time of the
-   * next check.
-   */
+  /** Partition key of the table index. The index also lists bridge transfers by their chain id, so the chain id is negative here. */
   followedOnChain: z.number(),
   lookAt: z.number(),
   expiresAt: EpochSeconds,
 })
 export type WatchedAccount = z.output<typeof WatchedAccount>
 
-/** Key of an account that the service watches for a client. */
+/** Key of an account that is watched for a client. */
 export type WatchedKey = Pick<WatchedAccount, 'chainId' | 'account' | 'clientId'>
 
-/** Last block up to which clients were notified of paid claims. */
+/** Number of the last block whose reward claims were published to clients. */
 export const ClaimsCursor = z.object({ through: z.number() })
 
 const INDEX = { name: 'followedTransfers', partitionKey: 'followedOnChain', sortKey: 'lookAt' } as const
 
-/** Milliseconds for which an account is watched after the last recorded request. DynamoDB deletes its item some hours later. */
+/** Milliseconds for which an account is watched after a client last requested its rewards. DynamoDB deletes the item some hours later. */
 const WATCHED_MS = 7 * DAY_MS
 
 /**
- * Creates the store of watched accounts, and of the last block up to which each chain's claims were reported. Its methods throw if the
- * table fails.
+ * Creates the store of watched accounts, and of the last block of each chain whose reward claims were published.
+ * Methods throw if the table cannot be reached.
  */
 export function watchedStore(table: Table) {
   return {
     /**
-     * Watches accounts from the time `now` on, in epoch milliseconds. Writes only accounts that were not recorded for the client in the
-     * last 24 hours.
+     * Watches these accounts from the time `now` (epoch milliseconds) on. Writes only accounts that were not recorded
+     * for the client within the last 24 hours, which saves writes.
      */
     async watch(keys: readonly WatchedKey[], now: number): Promise<void> {
       const known = await table.getMany(WatchedAccount, keys.map(itemKey), { isConsistent: false })
@@ -52,8 +52,8 @@ export function watchedStore(table: Table) {
     },
 
     /**
-     * Lists the watched accounts of a chain in the order of their next checks. Reads one page of at most `limit`, which may lack the latest
-     * changes.
+     * Lists the watched accounts of a chain, the next due first. Reads one page of at most `limit` accounts, which may
+     * lack changes of the last second.
      */
     async listNext(chainId: number, limit: number): Promise<WatchedAccount[]> {
       const range = { index: INDEX, partition: -chainId }
@@ -65,12 +65,12 @@ export function watchedStore(table: Table) {
       return (await table.list(WatchedAccount, { partition }, { isConsistent: false })).map(({ clientId }) => clientId)
     },
 
-    /** Sets the time of an account's next check, in epoch milliseconds, unless the account is no longer watched. */
+    /** Sets the time in epoch milliseconds at which an account is checked next. Does nothing if the account is no longer watched. */
     async postpone(key: WatchedKey, lookAt: number): Promise<void> {
       await table.update(itemKey(key), { changes: [set('lookAt', lookAt)], when: exists('lookAt') })
     },
 
-    /** Returns the last block up to which claims on a chain were reported; undefined if no account there is watched. */
+    /** Returns the last block of a chain whose reward claims were published. Returns undefined if no account on the chain is watched. */
     getThrough: async (chainId: number): Promise<number | undefined> =>
       (await table.get(ClaimsCursor, cursorKey(chainId)))?.through,
 
@@ -78,7 +78,10 @@ export function watchedStore(table: Table) {
       await table.put(ClaimsCursor, cursorKey(chainId), { through })
     },
 
-    /** Deletes the last block up to which claims were reported. Later, reporting starts again at a newer block. */
+    /**
+     * Deletes the number of the last published block. When an account is watched again, publishing starts at the block
+     * that is then final.
+     */
     async forgetThrough(chainId: number): Promise<void> {
       await table.delete(cursorKey(chainId))
     },

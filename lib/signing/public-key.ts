@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** A public key as key sets publish it (RFC 7517, RFC 8037); `kid` is its thumbprint. */
+/** Public key as a JWK set publishes it (RFC 7517, RFC 8037). `kid` is its RFC 7638 thumbprint. */
 export const PublicKey = z.object({
   kty: z.literal('OKP'),
   crv: z.literal('Ed25519'),

@@ -11,7 +11,7 @@ import { CredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { createFieldsCondition, field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 
-/** A request has exactly one of these fields. */
+/** The request body must contain exactly one of these fields. */
 const CREDENTIALS = ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential']
 
 export const contract = {

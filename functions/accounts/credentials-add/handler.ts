@@ -28,9 +28,10 @@ import { contract } from './contract.ts'
 const SINGLE: readonly Credential['kind'][] = ['Password', 'Totp', 'RecoveryKey']
 
 /**
- * Adds the new credential that was created for a token, once one of the user's existing credentials confirms it. The token is used up in
- * any case. Throws `challenge_expired_or_used`, `too_many_requests` after too many guesses, and `confirmation_failed`. After the
- * confirmation it throws `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or
+ * Handles POST /auth/credentials: adds a new credential after one of the user's existing credentials has confirmed it.
+ * The token of the request can be used only once, even if the attempt fails. Throws `challenge_expired_or_used`,
+ * `too_many_requests` after too many guesses, and `confirmation_failed`. After the confirmation it throws
+ * `invalid_credential`, `credential_already_registered`, `too_many_credentials`, or
  * `missing_or_invalid_second_factor_credential` for a password without a second factor.
  */
 function completeAddition({
@@ -78,7 +79,6 @@ function completeAddition({
   }
 }
 
-/** Returns the credentials without the one that the added credential replaces. */
 function withoutSingle(credentials: User['credentials'], added: Credential['kind']): User['credentials'] {
   const kept = Object.entries(credentials).filter(([, { kind }]) => kind !== added || !SINGLE.includes(kind))
   return Object.fromEntries(kept)

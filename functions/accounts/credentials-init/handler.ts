@@ -9,8 +9,8 @@ import { identityKeys, now, randomBytes, relyingParty, type Services, users } fr
 import { contract } from './contract.ts'
 
 /**
- * Starts to add a credential. Returns the options to create it, a challenge for an existing credential, and a token that must come with
- * both. The token works once, within ten minutes.
+ * Starts the addition of a credential. Returns the WebAuthn options for the new credential and a challenge for an
+ * existing one. The returned token must come with both credentials. The token works once, within ten minutes.
  */
 function beginAddition({
   users,

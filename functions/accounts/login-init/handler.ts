@@ -17,9 +17,10 @@ const SUPPORTED_KINDS: Reply<typeof contract>['supportedCredentialKinds'] = [
 ]
 
 /**
- * Starts a login. Returns a challenge for one attempt within ten minutes, and the ids of the user's keys that may sign it. An unknown
- * e-mail address gets the same dummy ids each time. Passkeys are not listed: authenticators find them without a list, and the lengths of
- * their ids would reveal the dummies.
+ * Starts a login. Returns a challenge for one attempt within ten minutes, and the ids of the user's keys that may sign
+ * it. An unknown e-mail address gets the same dummy ids each time, so callers cannot find out which users exist.
+ * Passkeys are not listed. Authenticators find passkeys without a list, and the different lengths of passkey ids would
+ * reveal the dummies.
  */
 function beginLogin({
   users,
@@ -33,7 +34,7 @@ function beginLogin({
     const dummies = Array.from({ length: MAX_CREDENTIALS }, (_, i) =>
       createHmac('sha256', identityKeys[0]).update(`credential ${kind} ${i} ${subject}`).digest('base64url'),
     )
-    // The ids are sorted, so that their order does not reveal the dummies.
+    // The real and the dummy ids are sorted together, so their order does not reveal which ids are dummies.
     const ids = [...own, ...dummies].slice(0, MAX_CREDENTIALS).sort()
     return ids.map((id) => ({ type: 'public-key' as const, id }))
   }

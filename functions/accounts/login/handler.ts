@@ -27,9 +27,10 @@ import { contract } from './contract.ts'
 const SESSION_SECONDS = 30 * DAY
 
 /**
- * Completes a login and returns the token of its session of 30 days. The challenge is used up in any case. Above MAX_SESSIONS the oldest
- * sessions end. Throws `login_failed` for every cause, or `too_many_requests`. Unknown users cause the same work, so timing does not reveal
- * them.
+ * Completes a login and returns the token of a new session of 30 days. The login challenge can be used only once, even
+ * if the login fails. A user with more than MAX_SESSIONS sessions loses the oldest ones. Throws `login_failed` for
+ * every reason, or `too_many_requests`. A login for an unknown user does the same work, so its duration does not reveal
+ * that the user is unknown.
  */
 function completeLogin({
   users,
@@ -51,7 +52,8 @@ function completeLogin({
 
     const { email, challenge } = started
     const expected = { challenge, origins, rpId: relyingParty.id }
-    // Guesses are counted per user, so a login without an e-mail address works only with a passkey.
+    // The limit on guesses counts per e-mail address. Without an e-mail address nothing limits guesses, so only a
+    // passkey may log in.
     if (email === undefined && assertions.firstFactor.kind !== 'Fido2') throw new AppError('login_failed')
     const claimant = { clientId, email, sourceIp: request.requestContext.http.sourceIp }
     const verify = async (user: User | null) => {
@@ -76,15 +78,16 @@ function completeLogin({
       expiresAt: secondsFrom(now(), SESSION_SECONDS),
     }
     const { platform } = request.headers
-    // The session is written before the user's list of sessions. So a user who ends all sessions meanwhile deletes this one too.
+    // The session is stored before it is added to the user's list of sessions. A concurrent request that ends all
+    // sessions then deletes it too.
     await users.sessions.put(session.hash, session)
     await changeAccess(users, user, async (current) => ({
-      // Comparing a password takes half a second, and the user's credentials may change meanwhile. Then they are verified again.
+      // Verifying a password takes half a second. If the user's credentials change in that time, they are verified again.
       credentials: isDeepStrictEqual(current.credentials, user.credentials) ? credentials : await verify(current),
       sessions: withSession(current.sessions, session, platform),
     })).catch(async (error: unknown) => {
       await users.sessions.delete(session.hash)
-      // The user was deleted during this login.
+      // This error means that the user was deleted during the login.
       const isGone = error instanceof AppError && error.code === 'invalid_session'
       throw isGone ? new AppError('login_failed', { cause: error }) : error
     })
@@ -92,7 +95,7 @@ function completeLogin({
   }
 }
 
-/** Adds a session, and drops sessions that have ended and the oldest above MAX_SESSIONS. */
+/** Adds a session. Drops sessions that have expired, and the oldest sessions if there are more than MAX_SESSIONS. */
 function withSession(
   sessions: User['sessions'],
   { id, hash, createdAt, expiresAt }: Session,
@@ -106,7 +109,7 @@ function withSession(
   }
 }
 
-/** Returns the id of the passkey that identifies the user; other kinds of credentials identify no user. */
+/** Returns the passkey id that identifies the user. Other kinds of credentials identify no user, so they get the placeholder `-`. */
 function credentialIdOf(factor: Assertion): string {
   return factor.kind === 'Fido2' ? factor.credentialAssertion.credId : '-'
 }

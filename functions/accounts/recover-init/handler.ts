@@ -9,13 +9,18 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { identityKeys, now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** Sizes of a P-256 key as encrypted by Dfns' libraries, whose formats this API uses: PKCS #8 with AES-GCM's tag, and the nonce. */
+/**
+ * Bytes of an encrypted P-256 private key and of its nonce, as the Dfns client libraries produce them. The key is PKCS
+ * #8 (138 bytes) with an AES-GCM tag (16 bytes).
+ */
 const ENCRYPTED_BYTES = 138 + 16
 const NONCE_BYTES = 16
 
 /**
- * Starts a recovery. Returns the options for new credentials, a token that must come with them, and the encrypted recovery key. The token
- * works once, within ten minutes. Only the user's recovery kit has the key's id; any other id gets the same dummy each time.
+ * Starts an account recovery. Returns the options for new credentials, a token, and the encrypted private key of the
+ * recovery key. The token must come with the new credentials. It works once, within ten minutes. Only the user's
+ * recovery kit contains the id of the recovery key. A request with any other id gets a dummy key, the same each time,
+ * so callers cannot test ids.
  */
 function beginRecovery({
   users,
@@ -60,7 +65,7 @@ function dummyId(identityKey: string, subject: string): string {
   return createHmac('sha256', identityKey).update(`credential RecoveryKey ${subject}`).digest('base64url')
 }
 
-/** Returns a dummy encrypted key in the form that Dfns' libraries use: base64 of JSON. */
+/** Returns a dummy encrypted key in the format of the Dfns client libraries: JSON in base64. */
 function dummyEncryptedKey(identityKey: string, info: string): string {
   const bytes = Buffer.from(hkdfSync('sha256', identityKey, '', info, ENCRYPTED_BYTES + NONCE_BYTES))
   const [key, iv] = [bytes.subarray(0, ENCRYPTED_BYTES), bytes.subarray(ENCRYPTED_BYTES)]

@@ -19,10 +19,11 @@ import { identityKeys, now, randomBytes, relyingParty, type Services, users } fr
 import { contract } from './contract.ts'
 
 /**
- * Completes a recovery; the token is used up in any case. The new credentials replace all others, and all sessions end. Throws
- * `registration_expired_or_used`, or `recovery_failed` for every cause. With the right recovery key it can throw `invalid_credential` with
- * every failed check, or `credential_already_registered`. Unknown users cause the same work before `recovery_failed`, so timing does not
- * reveal them.
+ * Completes an account recovery. The new credentials replace all others, and all sessions end. The token of the request
+ * can be used only once, even if the attempt fails. Throws `registration_expired_or_used`, or `recovery_failed` without
+ * the reason. After a valid proof of the recovery key it throws `invalid_credential` with every failed check, or
+ * `credential_already_registered`. A recovery of an unknown user does the same work before `recovery_failed`, so its
+ * duration does not reveal that the user is unknown.
  */
 function completeRecovery({
   users,
@@ -66,7 +67,7 @@ function completeRecovery({
   }
 }
 
-/** Returns the user of a successful recovery; throws `recovery_failed`. */
+/** Returns the user if the recovery succeeded. Otherwise throws `recovery_failed`. */
 function recovered(result: Result<User>): User {
   if ('error' in result) throw new AppError('recovery_failed', { cause: result.error })
   return result.value

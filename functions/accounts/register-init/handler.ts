@@ -16,8 +16,9 @@ import {
 import { contract } from './contract.ts'
 
 /**
- * Starts a registration. Returns the options to create credentials, and a token that must come with them. The token works once, within ten
- * minutes. It does not check whether the e-mail address is known. Throws `too_many_requests`.
+ * Starts a registration. Returns the WebAuthn options for new credentials, and a token that must come with the new
+ * credentials. The token works once, within ten minutes. Does not check if the e-mail address is already registered, so
+ * callers cannot find out which users exist. Throws `too_many_requests`.
  */
 function beginRegistration({
   users,

@@ -16,8 +16,9 @@ import { identityKeys, now, randomBytes, relyingParty, type Services, users } fr
 import { contract } from './contract.ts'
 
 /**
- * Completes a registration; the token is used up in any case. Throws `registration_expired_or_used`, `invalid_credential` with every failed
- * check, `credential_already_registered` or `user_already_registered`.
+ * Completes a registration. The token of the request can be used only once, even if the attempt fails. Throws
+ * `registration_expired_or_used`, `invalid_credential` with every failed check, `credential_already_registered` or
+ * `user_already_registered`.
  */
 function completeRegistration({
   users,

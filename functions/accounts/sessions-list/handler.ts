@@ -4,7 +4,7 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** Lists a user's live sessions, the newest first. Throws `invalid_session` if the user no longer exists. */
+/** Lists the user's sessions that have not expired, newest first. Throws `invalid_session` if the user no longer exists. */
 function listSessions({ users, now }: Services<'users' | 'now'>) {
   return async ({ session }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const user = await getUser(users, session)

@@ -10,8 +10,9 @@ import { contract } from './contract.ts'
 import { walletMessage } from './wallet-message.ts'
 
 /**
- * Starts to link a wallet. Returns the message to sign within ten minutes. The message names the calling page's origin if it is one of the
- * service's, because wallets compare it. Throws `fresh_login_required` if the session is older than ten minutes.
+ * Starts to link a wallet to a user. Returns the message that the wallet must sign within ten minutes. The message
+ * names the calling page's origin if that is one of the service's web origins, because wallets compare the two. Throws
+ * `fresh_login_required` if the session is older than ten minutes.
  */
 function beginLink({
   users,
@@ -32,7 +33,8 @@ function beginLink({
     const challenge = { ...wallet, userId: session.user.id, expiresAt: challengeEnd(now()) }
     const nonce = randomBase62(32, randomBytes)
     const message = walletMessage(challenge, { uri, domain: new URL(uri).host, nonce, issuedAt: new Date(now()) })
-    // The exact message is the key, so a message with another domain, nonce or chain finds no challenge.
+    // The hash of the message is the key of the stored challenge. So a signed message with another domain, nonce or
+    // chain finds no challenge.
     await users.walletChallenges.put(sha256(message), challenge)
     return { message, expiresAt: challenge.expiresAt }
   }

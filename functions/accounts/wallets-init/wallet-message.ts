@@ -5,7 +5,8 @@ import type { WalletChallenge } from '../../../lib/accounts/challenges.ts'
 const STATEMENT = 'Link this wallet to your account. This costs nothing and moves nothing.'
 
 /**
- * Builds the message that a wallet signs to be linked: EIP-4361, or its Solana variant (https://github.com/phantom/sign-in-with-solana).
+ * Builds the message that a wallet signs to be linked: EIP-4361, or its Solana variant
+ * (https://github.com/phantom/sign-in-with-solana).
  */
 export function walletMessage(
   { address, chain, chainId, expiresAt }: WalletChallenge,
@@ -13,7 +14,7 @@ export function walletMessage(
 ): string {
   if (chain === 'evm') {
     return createSiweMessage({
-      // The cast is safe: the schema of wallet addresses has checked its form.
+      // The cast is safe: the schema `WalletAddress` has already validated this address.
       address: address as Address,
       chainId,
       domain,

@@ -12,10 +12,11 @@ import { isSignedBy } from './wallet-proof.ts'
 const MAX_WALLETS = 20
 
 /**
- * Links the wallet that signed the service's message to the user who requested it. Throws `challenge_expired_or_used`, `invalid_signature`,
- * `wallet_already_linked`, `too_many_wallets`, and `invalid_session` if the session has ended meanwhile. If two nodes cannot confirm the
- * signature, it throws the reader's error, and the message stays valid. Throws `too_many_requests`: each wrong signature can call a
- * contract that the user chose.
+ * Links a wallet to the user who requested the message, after the wallet has signed the message. Throws
+ * `challenge_expired_or_used`, `invalid_signature`, `wallet_already_linked` or `too_many_wallets`. Throws
+ * `invalid_session` if the session has ended meanwhile. If two nodes cannot confirm the signature, it throws their
+ * error, and the message can be sent again. Throws `too_many_requests` after too many wrong signatures, because
+ * checking one can call a contract that the user chose.
  */
 function completeLink({ users, limitTries, getReader, now }: Services<'users' | 'limitTries' | 'getReader' | 'now'>) {
   return async ({ session, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {

@@ -21,19 +21,19 @@ import { isOfSmallOrder } from '../../../lib/accounts/public-key.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 
 /**
- * Gas limit of the signature check. It suffices to deploy an account and verify several signatures. The caller chooses the code, so the gas
- * is limited.
+ * Gas limit of the eth_call that checks a signature. It suffices to deploy an account contract and verify several
+ * signatures. It is limited because the caller chooses the contract, which could otherwise burn any amount of gas.
  */
 const MAX_GAS = numberToHex(5_000_000)
 
 const erc1271Abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
-/** Value that a contract account returns for a valid signature: the function's selector, padded to a word. */
+/** Return value of a valid ERC-1271 signature check: the function's selector 0x1626ba7e, padded to 32 bytes. */
 const ERC1271_YES = padHex('0x1626ba7e', { dir: 'right', size: 32 })
 
 /**
- * Returns true if this signature is the wallet's own. The wallet is a plain EVM account, a deployed (ERC-1271) or undeployed (ERC-6492)
- * contract account, or a Solana account (base58). It calls the wallet's chain once, unless a plain account signed. Throws the reader's
- * errors.
+ * Returns true if the wallet made this signature of the message. The wallet is a plain EVM account, a deployed
+ * (ERC-1271) or undeployed (ERC-6492) contract account, or a Solana account with a base58 signature. Contract accounts
+ * need one eth_call to their chain; the other kinds need none. Throws the errors of the chain reader.
  */
 export async function isSignedBy(
   { address, chain, chainId }: Pick<WalletChallenge, 'address' | 'chain' | 'chainId'>,
@@ -48,10 +48,10 @@ export async function isSignedBy(
   if (recovered === address) return true
 
   const isWrapped = isErc6492Signature(signature)
-  // The cast is safe: the schema of wallet addresses has checked its form.
+  // The cast is safe: the schema `WalletAddress` has already validated this address.
   const account = address as Address
   const call = isWrapped
-    ? // The validator's constructor returns the result, so it needs no deployment (https://eips.ethereum.org/EIPS/eip-6492).
+    ? // The constructor of the ERC-6492 validator returns the result, so the validator needs no deployment (https://eips.ethereum.org/EIPS/eip-6492).
       {
         data: encodeDeployData({
           abi: erc6492SignatureValidatorAbi,
@@ -66,7 +66,7 @@ export async function isSignedBy(
   return isWrapped ? isTrue(outcome.result) : outcome.result === ERC1271_YES
 }
 
-/** Returns true if a call returned true, either as one byte or as a word. */
+/** Returns true if these return data are the number 1, as one byte or as a 32-byte word. */
 function isTrue(result: Hex): boolean {
   return result.length > 2 && hexToBigInt(result) === 1n
 }

@@ -34,7 +34,7 @@ function getPosition({
     ])
     const [ofVault] = vaults
     const built = ofVault && buildPosition(ofVault.entries, ofVault.live)
-    // A failed read must not be reported as a missing position.
+    // A failed read of the vault must not be reported as a missing position.
     const [reason] = Object.values(errors ?? {})
     if (reason !== undefined) throw new AppError('upstream_unavailable', { cause: new Error(reason) })
     if (!built) throw new AppError('position_not_found')

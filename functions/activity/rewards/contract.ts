@@ -17,7 +17,7 @@ export const contract = {
   caller: 'client',
   uses: {
     cache: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
-    // The handler registers the account, so the job refresh-rewards watches it from then on.
+    // The handler adds the account to the watched accounts. The job refresh-rewards then publishes events about its rewards.
     deposits: ['BatchGetItem', 'UpdateItem'],
     config: true,
   },

@@ -21,7 +21,8 @@ function listRewards({
   now,
 }: Services<'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'watchedAccounts' | 'now'>) {
   /**
-   * Registers these accounts, so that the job refresh-rewards watches their rewards. If that fails, the response still lists the rewards.
+   * Adds these accounts to the watched accounts, whose rewards the job refresh-rewards publishes. A failure is only
+   * logged, so the response still lists the rewards.
    */
   const watch = async (keys: readonly WatchedKey[]) => {
     if (keys.length === 0) return
@@ -69,7 +70,8 @@ function listRewards({
     }
     const [failed] = ofChains.flatMap(({ result }) => ('error' in result ? [result.error] : []))
     if (failed && read.length === 0) throw failed
-    // A client can list any account, so only accounts with rewards worth an event are watched.
+    // Clients can list rewards of any account. Only accounts whose rewards are worth an event are watched, which limits
+    // the work of refresh-rewards.
     const paying = read.filter(({ rewards }) =>
       rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
         const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)

@@ -16,7 +16,7 @@ const Followed = {
 export const contract = {
   summary: "Records the final blocks of one chain's vaults: deposits, withdrawals, prices and states.",
   uses: {
-    // The last four actions serve to add vaults that the chain's stored list lacks.
+    // The actions Scan, ConditionCheckItem, PutItem and UpdateItem add vaults that are missing from the chain's stored list.
     clients: ['Query', 'BatchGetItem', 'Scan', 'ConditionCheckItem', 'PutItem', 'UpdateItem'],
     deposits: [
       'GetItem',

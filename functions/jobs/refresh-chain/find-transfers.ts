@@ -17,20 +17,24 @@ import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { inBatches } from '../../../lib/core/batches.ts'
 import { logger } from '../../../lib/core/logger.ts'
 
-/** Maximum number of a chain's quotes per run, the newest first: most are signed within a minute. */
+/** Maximum number of stored bridge quotes of one chain that a run reads, newest first. Users sign most quotes within a minute. */
 const MAX_QUOTES = 5_000
-/** Maximum number of topics in one call, because geth accepts at most 1,000. */
+/** Maximum number of topic values in one eth_getLogs call. Geth accepts at most 1,000. */
 const MAX_TOPICS = 1_000
-/** Limits of one run for each chain: enough to read a minute of blocks from nodes that accept only short ranges. */
+/**
+ * Limits of RPC traffic per run and chain. They suffice for the blocks of one minute, even on nodes that accept only
+ * small block ranges.
+ */
 const BOUNDS = { requests: 12, calls: 32 }
-/** Number of blocks in the first call: most nodes accept this range. */
+/** Number of blocks that the first eth_getLogs call covers. Most nodes accept this range. */
 const FIRST_SPAN = 10_000n
-/** Maximum seconds by which a deposit's block may precede its quote, because the two times come from different clocks. */
+/** Maximum seconds by which a deposit's block time may precede its quote. The two times come from different clocks. */
 const SKEW_SECONDS = 600
 
 /**
- * Finds deposits made with this service's quotes in the newest blocks of their source chain. The job refresh-chain then follows them.
- * Returns the number of new ones. Leaves a chain that cannot be read to the next run.
+ * Finds bridge deposits that users made with this service's quotes, in the newest blocks of their source chain. Records
+ * each as a transfer for the job refresh-chain to follow. Returns the number of new transfers. If the chain cannot be
+ * read, it returns 0, and the next run tries again.
  */
 export async function findTransfers(
   {
@@ -42,7 +46,7 @@ export async function findTransfers(
     readonly getReader: (chainId: number) => ChainReader
     readonly transfers: Pick<TransfersStore, 'getMany' | 'record'>
     readonly quotes: Pick<QuotesStore, 'list'>
-    /** Epoch milliseconds. */
+    /** Returns the current time in epoch milliseconds. */
     readonly now: () => number
   },
   chainId: number,

@@ -9,30 +9,29 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 
-/** Maximum number of transfers per run: one page of the table, and a write for each. */
+/** Maximum number of transfers per run. The run reads them as one page of the table and writes each of them once. */
 const MAX_DUE = 100
-/**
- * Maximum number of calls per run, to all chains. Calls to the destination chains' bridge contracts leave enough of them to poll at least
- * one transfer completely.
- */
+/** Maximum number of RPC calls per run, on all chains together. MAX_POOLS reserves enough of them to poll one transfer completely. */
 const MAX_CALLS_OF_RUN = 12
 const MAX_POOLS = MAX_CALLS_OF_RUN - MAX_CALLS
-/** Pause before the next poll of a transfer: a tenth of its age, at most an hour. */
+/** Pause before the next poll of a transfer, as a fraction of the transfer's age. MAX_WAIT_MS limits the pause. */
 const AGE_SHARE = 0.1
 const MAX_WAIT_MS = HOUR_MS
-/** Age at which a transfer is no longer polled: after three weeks it has ended or never will. */
+/** Age at which transfers are no longer polled. A transfer that is unfinished after three weeks stays unfinished. */
 const FOLLOWED_MS = 21 * DAY_MS
 
 /**
- * Polls due transfers of a source chain, the longest waiting first, until `until` (epoch milliseconds). One call to each of at most 4
- * destination chains' bridge contracts reads which transfers were filled. Transfers with more to read are polled one by one, with at most
- * 12 calls in all. A transfer that ran out of calls goes first next run; the others go to the back of the queue, in the same order. An
- * unreadable one stops no other. `ended` lists transfers whose outcome, final or not, must be published before the next poll.
+ * Polls the due bridge transfers of a source chain until `until` (epoch milliseconds), those due longest first. First
+ * it makes one call to the bridge contract of each of at most 4 destination chains. The call shows which transfers have
+ * been filled or have passed their deadline. Then it polls the transfers that need more data one by one, with at most
+ * 12 calls in total. A transfer that needs more calls is polled first in the next run. The remaining transfers are
+ * postponed in the same order. A transfer that cannot be read does not stop the others. `ended` lists transfers with an
+ * outcome that must still be published.
  */
 export async function followTransfers(
   dependencies: TransferServices & {
     readonly transfers: Pick<TransfersStore, 'listDue' | 'postpone'>
-    /** Epoch milliseconds. */
+    /** Returns the current time in epoch milliseconds. */
     readonly now: () => number
   },
   chainId: number,
@@ -59,7 +58,7 @@ export async function followTransfers(
       continue
     }
     const lookAt = (keep: Transfer) => {
-      // An unpublished outcome makes the transfer due immediately, so the next run publishes it.
+      // A transfer with an unpublished outcome is due immediately, so the next run publishes the outcome.
       if (isUnreported(keep)) return new Date(now())
       return budget.isShort() ? recorded.lookAt : getNextPoll(keep, now())
     }
@@ -69,7 +68,8 @@ export async function followTransfers(
     } catch (error) {
       if (!budget.isShort()) {
         logger.warn('transfer not read', { chainId, transaction: recorded.events[0].txHash, reason: String(error) })
-        // A transfer that always fails must not use up the calls for others in each run.
+        // A transfer that cannot be read is postponed too. Otherwise it would use up the calls of the other transfers
+        // in each run.
         postponed.push({ key, lookAt: getNextPoll(recorded, now()) })
       }
     }
@@ -81,8 +81,9 @@ export async function followTransfers(
 }
 
 /**
- * Reads the bridge contracts on the destination chains. `moved`: transfers filled or past their deadline there. `unasked`: transfers to
- * chains left out, because others have waited longer. `pools`: number of contracts read.
+ * Reads the fill status of waiting transfers from the bridge contracts of their destination chains. `moved` has
+ * transfers that were filled or have passed their deadline. `unasked` has transfers to chains that this run does not
+ * read, because transfers to other chains were due earlier. `pools` is the number of contracts read.
  */
 async function readFills(
   getReader: (chainId: number) => ChainReader,
@@ -109,18 +110,18 @@ async function readFills(
   return { moved, unasked, pools: dueGroups.length }
 }
 
-/** Returns true if a transfer needs more data than its status in the destination chain's bridge contract. */
+/** Returns true if the destination chain's bridge contract alone cannot show the progress of this transfer. */
 function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
   const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')
   return !isWaiting || !evmChain(deposit.destinationChainId)?.bridge
 }
 
-/** Returns the time of a transfer's next poll; undefined for never. */
+/** Returns the time of a transfer's next poll. Returns undefined after three weeks, when polling ends. */
 export function getNextPoll({ deposit, events: [deposited, ...later] }: Transfer, now: number): Date | undefined {
   const age = now - deposited.at.getTime()
   if (age > FOLLOWED_MS) return undefined
   const wait = Math.min(MAX_WAIT_MS, Math.max(0, age * AGE_SHARE))
-  // A known fill only has to become final, so the next poll waits for finality.
+  // A filled transfer changes no more. The next poll waits until the block of the fill is final.
   const filled = later.find(({ kind }) => kind === 'filled')
   const finalAfter = filled ? (evmChain(deposit.destinationChainId)?.finality.seconds ?? 0) : 0
   return new Date(Math.max(now + wait, (filled?.at.getTime() ?? now) + finalAfter * 1000))

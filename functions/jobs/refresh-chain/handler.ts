@@ -37,7 +37,7 @@ import { publishTransfers } from './publish-transfers.ts'
 type ChainServices = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
   Services<'listedVaults' | 'relistVaults' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'enqueueShards'>
 
-/** Fraction of a run's time that following cross-chain transfers may use. */
+/** Maximum fraction of a run's time for following cross-chain transfers. The rest of the time is for the vaults. */
 const TRANSFERS_SHARE = 1 / 3
 
 export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_SHARD } = {}) {
@@ -72,7 +72,7 @@ export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_
   }
 }
 
-/** Adds vaults that the chain's stored list lacks. A failure does not stop the run. */
+/** Adds vaults that are missing from the chain's stored list. A failure is only logged, so the run continues. */
 async function relist({ relistVaults }: Pick<ChainServices, 'relistVaults'>): Promise<void> {
   try {
     await relistVaults()

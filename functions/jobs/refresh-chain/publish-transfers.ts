@@ -10,12 +10,12 @@ import { buildTransferNotices } from '../../../lib/follow/transfer-notices.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
 
-/** Maximum age of a transfer's outcome at the first request for its status. An older one is not published. */
+/** Maximum age of a transfer's outcome that is published. An older outcome was discovered late and is no news to clients. */
 const NEWS_MS = 7 * DAY_MS
 
 /**
- * Publishes the outcomes of transfers to the clients of their vaults, and stops following transfers with a final outcome. Returns the
- * number left to a later run.
+ * Publishes the outcomes of bridge transfers as webhook events to the clients of their vaults. Stops following
+ * transfers whose outcome is final. Returns the number of transfers that a later run must publish.
  */
 export async function publishTransfers(
   {
@@ -26,7 +26,7 @@ export async function publishTransfers(
   }: {
     readonly findClients: FindClients
     readonly transfers: Pick<TransfersStore, 'postpone' | 'record'>
-    /** Epoch milliseconds. */
+    /** Returns the current time in epoch milliseconds. */
     readonly now: () => number
     readonly publish: (notices: readonly Notice[], clientsOf: (notice: Notice) => readonly string[]) => Promise<unknown>
   },
@@ -40,7 +40,7 @@ export async function publishTransfers(
     const clientIds = new Map<Notice, readonly string[]>()
     const groups = ended.map((one) => {
       const vault = getVault(one.recorded)
-      // A transfer whose outcome was published before it was final is published again at any age.
+      // Clients may already have an event about this transfer's non-final outcome. So its final outcome is published at any age.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
       const notices = vault ? buildTransferNotices(vault, one).filter(isNews) : []
       for (const notice of notices) clientIds.set(notice, vault ? clientsOf(vault) : [])
@@ -54,7 +54,7 @@ export async function publishTransfers(
       published.map(({ key, recorded }) => {
         const { final, latest } = recorded
         if (final || !latest) return transfers.postpone(key, undefined)
-        // The write fails if another outcome was recorded meanwhile. A later run publishes that one.
+        // The write fails if another outcome was recorded meanwhile. A later run then publishes the newer outcome.
         const keep = { ...recorded, latest: markTransferPublished(latest), lookAt: getNextPoll(recorded, now()) }
         return transfers.record(key, keep, recorded)
       }),

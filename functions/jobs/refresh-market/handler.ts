@@ -20,31 +20,31 @@ type MarketServices = Services<'cache' | 'coinGecko' | 'priceSources' | 'now'> &
 }
 
 const PAGES = [1, 2, 3, 4]
-/** Minimum fraction of the previously cached coins or currencies. A shorter list counts as a failed fetch. */
+/** Minimum length of a fetched list of coins or currencies, as a fraction of the cached list. A shorter list counts as a failed fetch. */
 const MIN_SHARE = 0.9
-/** Milliseconds by which a scheduled run may start early. */
+/** Milliseconds by which a scheduled run may start early. Data that is due within this time counts as due. */
 const TOLERANCE_MS = 60_000
-/** Factor between a new price and the price an hour ago. From this factor on, a second source must confirm the new price. */
+/** Factor between a new price and the last price, at most an hour old, that counts as a jump. A second source must confirm such a price. */
 const JUMP = 10
-/** Maximum factor between the prices of the two sources. */
+/** Maximum factor between two sources' prices of a token at which the second source confirms the first. */
 const AGREEMENT = 2
 
 /**
- * Refreshes the cached market data, the exchange rates and the prices of all supported tokens. Prices come from new market data by
- * CoinGecko's id, else from the price sources. Missing values stay as they were, a price for at most a day. Throws `upstream_*` if
- * everything that it tried failed.
+ * Refreshes the cached market data, the exchange rates and the prices of all supported tokens. A token's price comes
+ * from the new market data if they contain its CoinGecko id, otherwise from the price sources. Values that cannot be
+ * fetched stay cached, prices for at most a day. Throws `upstream_*` if every attempted refresh failed.
  */
 export async function refreshMarket(dependencies: MarketServices): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
   const startedAt = now()
-  /** Tries to refresh a cached value. Logs a failure and returns it instead of throwing. */
+  /** Refreshes one cached value. A failure is logged and returned, so that the other values are still refreshed. */
   const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
     const result = await toResult(refresh())
     if ('value' in result) return { what, value: result.value, lagMs: 0 }
     const { code, cause } = result.error
     logger.warn('not refreshed', { what, code, cause: cause instanceof Error ? cause.message : undefined })
-    // A value that was never cached counts as a day old, the longest time for which prices are cached.
+    // A value that was never cached counts as one day old. That is the longest time for which prices are cached.
     return { what, error: result.error, lagMs: before ? startedAt - before.getTime() : DAY_MS }
   }
   const isDue = (answer: Aged<unknown> | undefined) =>
@@ -107,7 +107,7 @@ export async function refreshMarket(dependencies: MarketServices): Promise<z.out
 
 async function fetchMarket({ fetchMarketPage }: MarketServices['coinGecko'], before: number): Promise<MarketCoin[]> {
   const pages = await Promise.all(PAGES.map((page) => fetchMarketPage(page)))
-  // A coin whose rank changes between two requests can be on both pages, so duplicates are removed.
+  // A coin whose rank changes between two requests can be on two pages. So duplicates are removed.
   const coins = [...byId(pages.flat()).values()]
   if (coins.length > 0 && coins.length >= before * MIN_SHARE) return coins
   throw badAnswer(`a market of ${coins.length} coins`)
@@ -116,13 +116,13 @@ async function fetchMarket({ fetchMarketPage }: MarketServices['coinGecko'], bef
 type PricesInput = {
   readonly tokens: readonly ListedToken[]
   readonly before: Readonly<Record<string, TokenPrice>>
-  /** Coins of newly fetched market data, which have prices. */
+  /** Coins of market data that this run has fetched. Their prices are used as new prices. */
   readonly newCoins: ReadonlyMap<string, MarketCoin>
-  /** Coins of the new or cached market data, by which prices are confirmed. */
+  /** Coins of the market data, new or cached. Their prices confirm jumps in the prices of other sources. */
   readonly knownCoins: ReadonlyMap<string, MarketCoin>
 }
 
-/** Refreshes the prices of a chain's tokens. Throws `upstream_*` if no source has any price. */
+/** Refreshes the prices of a chain's tokens. Throws `upstream_*` if no source has a price of any token. */
 async function refreshPrices(
   { cache, priceSources, now }: MarketServices,
   chain: Chain,
@@ -164,9 +164,9 @@ async function refreshPrices(
     fresh: fresh.size,
     older: older.length - outliers.length,
     outliers: outliers.length,
-    /** True if no source failed that might have had more prices. */
+    /** True if no price source failed. If one failed, prices may be missing. */
     isWhole: !current.failure && !dayAgo.failure,
-    /** Age in milliseconds of the oldest price that a failed source might have refreshed; 0 if none failed. */
+    /** Age in milliseconds of the oldest price that remained because a price source failed. It is 0 if none failed. */
     lagMs: current.failure ? Math.max(0, ...older.map(([, { at }]) => now() - at)) : 0,
   }
 }
@@ -177,7 +177,7 @@ function priceInMarket(
   at: number,
 ): (readonly [string, TokenPrice])[] {
   const { price = null, change24h = null } = coins.get(coinGeckoId) ?? {}
-  // A price of zero means unknown, so it is left out.
+  // CoinGecko reports a price of zero for an unknown price, so such a coin is left out.
   return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
 }
 
@@ -194,11 +194,11 @@ function byId(coins: readonly MarketCoin[] = []): Map<string, MarketCoin> {
   return new Map(coins.map((coin) => [coin.id, coin]))
 }
 
-/** Limits of a request to a source. It may take long, because no user waits for this job. */
+/** Time limit of one request to a price source. No user waits for this job, so it may take long. */
 const LIMITS = { deadlineMs: 20_000 }
 /**
- * Maximum age of the market data and the rates in seconds, by CoinGecko plan. It keeps within the plan's monthly calls
- * (docs/decisions/0006).
+ * Maximum age in seconds of the market data and exchange rates, by CoinGecko plan. It keeps the job within the plan's
+ * monthly number of requests (docs/decisions/0006).
  */
 const MARKET_SECONDS = { pro: 0, demo: 30 * 60 }
 

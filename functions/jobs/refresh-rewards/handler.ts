@@ -31,14 +31,18 @@ type RewardsServices = Parameters<typeof publishClaimable>[0] &
   Parameters<typeof publishClaimed>[0] &
   Services<'listedVaults' | 'cache'>
 
-/** Age at which campaigns are fetched again: three intervals of this job, minus a minute in case a run starts early. */
+/**
+ * Age at which campaigns are fetched again. The job runs every five minutes. So every third run fetches, even if it
+ * starts a minute early.
+ */
 const MAX_AGE_MS = 14 * MINUTE_MS
-/** Maximum number of watched accounts per run; they take a bit over three minutes. */
+/** Maximum number of watched accounts that one run reads. With a pause of two seconds after each, they take a bit over three minutes. */
 const MAX_CHECKED = 100
 
 /**
- * Refreshes the reward campaigns of a chain's vaults. Publishes claimable and claimed rewards to the clients that watch the accounts. None
- * of the three stops the others. Throws `upstream_*` if the claims could not be read; the next run reads them.
+ * Refreshes the reward campaigns of a chain's vaults. Then it publishes events about claimable and claimed rewards to
+ * the clients that watch the accounts. A failed refresh of campaigns or accounts does not stop the rest. Throws
+ * `upstream_*` if the claims could not be read. The next run reads them again.
  */
 export function refreshRewards(dependencies: RewardsServices) {
   const { listedVaults, watchedAccounts, now } = dependencies
@@ -54,7 +58,7 @@ export function refreshRewards(dependencies: RewardsServices) {
   }
 }
 
-/** Fetches the reward campaigns of these vaults unless the cached ones are recent. If that fails, the cached ones stay. */
+/** Fetches the reward campaigns of these vaults, unless the cached campaigns are recent. If the fetch fails, the cached campaigns stay. */
 async function refreshCampaigns(
   { cache, merkl, now }: Pick<RewardsServices, 'cache' | 'merkl' | 'now'>,
   chainId: number,

@@ -15,12 +15,13 @@ import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 type ClaimableServices = Parameters<typeof publish>[0] &
   Services<'watchedAccounts' | 'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'sleep'>
 
-/** Pause between requests to Merkl, so that all chains' runs send fewer than 10 a second. */
+/** Pause between two requests to Merkl. With it, the concurrent runs for all chains send fewer than 10 requests per second in total. */
 const PAUSE_MS = 2_000
 
 /**
- * Publishes due accounts' claimable rewards to the clients that watch them. An account is due again after a day or at the end of a dispute
- * period. An unreadable one is due after an hour and delays no other. Throws if the table or the queue cannot be reached.
+ * Publishes events about the claimable rewards of due accounts to the clients that watch the accounts. An account is
+ * due again after a day, or when a dispute period ends. An account that cannot be read is due again after an hour and
+ * does not delay the others. Throws if the table or the queue cannot be reached.
  */
 export async function publishClaimable(
   dependencies: ClaimableServices,
@@ -34,15 +35,16 @@ export async function publishClaimable(
     [...found].flatMap(([{ clientId }, { notices }]) => notices.map((one) => [one, [clientId]])),
   )
   const claimable = await publish(dependencies, [...clientsOf.keys()], (notice) => clientsOf.get(notice) ?? [])
-  // The accounts are postponed only after publishing. After a crash here, the next run repeats the events under the same keys.
+  // The accounts are postponed after publishing. If the job crashes before, the next run publishes the same events with
+  // the same keys again.
   for (const one of due) await watchedAccounts.postpone(one, found.get(one)?.dueAt ?? now() + HOUR_MS)
   return { checked: found.size, unread: due.length - found.size, claimable }
 }
 
-/** Events to publish for an account, and its next due time in epoch milliseconds. */
+/** Events to publish for an account, and the time in epoch milliseconds at which the account is due again. */
 type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number }
 
-/** Finds the events to publish for these accounts, and omits accounts that could not be read. Sends one request to the chain. */
+/** Reads the rewards of these accounts with one request to the chain, and builds their events. Omits accounts that could not be read. */
 async function findClaimable(
   { cache, merkl, getReader, getTokenValues, sleep, now }: ClaimableServices,
   chainId: number,
@@ -74,8 +76,8 @@ async function findClaimable(
     const notices = ofAccount.flatMap(
       (reward) => (block && buildClaimableNotice(one.account, reward, block.timestamp)) ?? [],
     )
-    // The account is due again at the end of a dispute period. During it nothing may be claimable, and every daily check could fall into
-    // one.
+    // No reward may be claimable during a dispute period. Daily checks could always fall into such a period, so the
+    // next check is at its end.
     const [next] = ofAccount.flatMap(({ claimableAt }) => claimableAt ?? [])
     return [[one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS }] as const]
   })
@@ -83,8 +85,9 @@ async function findClaimable(
 }
 
 /**
- * Builds the event for a claimable reward, read from a block of this time. Undefined without a price, below a dollar, or for another
- * recipient, whose claims the service does not prepare.
+ * Builds the event for a claimable reward, read from a block with this timestamp. Returns undefined for a reward that
+ * is worth less than a dollar or has no price. Also returns undefined for a reward with another recipient, because the
+ * service does not prepare such claims.
  */
 export function buildClaimableNotice(
   account: Address,
@@ -94,7 +97,7 @@ export function buildClaimableNotice(
   if (recipient !== account || decimals === null || usd === null || usd < MIN_WORTH_USD) return undefined
   return {
     type: 'reward.claimable',
-    // The key contains everything that was ever earned, so the same total is published only one time.
+    // The key contains the total amount ever earned. So one total is published only once.
     key: `${chainId}#${account}#${token}#claimable#${claimed + amount}`,
     ...{ timestamp, final: true },
     data: { chainId, userAddress: account, token, symbol, decimals, amount, usd },

@@ -12,14 +12,15 @@ import { publish } from '../../../lib/webhooks/append.ts'
 import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 
 const FILTER = { address: DISTRIBUTOR, topics: [toEventSelector('Claimed(address,address,uint256)')] }
-/** Maximum number of blocks per run: seven hours of the fastest chain. */
+/** Maximum number of blocks that one run reads: about seven hours on the fastest chain. */
 const MAX_BLOCKS = 100_000n
-/** Number of claims after which a run reads no further range of blocks. */
+/** Number of found claims after which one run reads no further block range. */
 const MANY_CLAIMS = 1_000
 
 /**
- * Publishes reward claims of final blocks since the last run to the clients that watch the accounts. Returns the number of new ones. Reads
- * no block while no account is watched. Throws `upstream_*`, and if the table or the queue cannot be reached.
+ * Publishes claims of rewards in the final blocks since the last run, to the clients that watch the accounts. Returns
+ * the number of new events. Reads no blocks while no account is watched. Throws `upstream_*`. Also throws if the table
+ * or the queue cannot be reached.
  */
 export async function publishClaimed(
   dependencies: Parameters<typeof publish>[0] & Services<'watchedAccounts' | 'getReader'>,
@@ -44,7 +45,7 @@ export async function publishClaimed(
   const { logs, through } = await reader.logsUntil(FILTER, from, to, (claims) => claims >= MANY_CLAIMS)
   const claims = logs.flatMap((log) => {
     const event = decodeLog(distributorAbi, log)
-    // A claim of zero tokens also emits this event, so it is left out.
+    // The contract emits this event even for a claim of zero tokens. Such claims are left out.
     return event?.eventName === 'Claimed' && event.args.amount > 0n ? [{ log, ...event.args }] : []
   })
   const clients = new Map<Address, readonly string[]>()
@@ -66,7 +67,8 @@ export async function publishClaimed(
     }
   })
   const count = await publish(dependencies, notices, ({ data }) => clients.get(data.userAddress) ?? [])
-  // The progress is stored only after publishing. After a crash here, the next run repeats the events under the same keys.
+  // The number of the last read block is stored after publishing. If the job crashes before, the next run publishes the
+  // same events with the same keys again.
   await watchedAccounts.recordThrough(chainId, Number(through))
   return count
 }

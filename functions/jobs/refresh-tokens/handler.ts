@@ -14,14 +14,15 @@ import { contract } from './contract.ts'
 
 type TokensServices = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
-/** Minimum fraction of the previous list's length. A shorter list counts as a failed fetch. */
+/** Minimum length of a fetched list of tokens or coins, as a fraction of the previous list. A shorter list counts as a failed fetch. */
 const MIN_SHARE = 0.5
-/** Age assumed for a list that was never cached: the longest time for which lists are cached. */
+/** Age in milliseconds that the report assumes for a list that was never cached. It is the longest time for which lists are cached. */
 const NEVER_CACHED_MS = 7 * DAY_MS
 
 /**
- * Refreshes every chain's tokens from LI.FI's list, with CoinGecko's ids by contract. A chain with less than half of its previous tokens,
- * or none, keeps them. Without new ids, or with less than half of them, tokens keep their known ids. Throws `upstream_*` if LI.FI fails.
+ * Refreshes the supported tokens of every chain from LI.FI's list, and adds their CoinGecko ids by contract address. A
+ * chain keeps its previous tokens if the new list is empty or has less than half as many. Tokens keep their previous
+ * ids if CoinGecko fails or returns less than half as many. Throws `upstream_*` if LI.FI fails.
  */
 export async function refreshTokens({
   cache,
@@ -69,7 +70,6 @@ export async function refreshTokens({
   }
 }
 
-/** Refreshes the list of all coins and returns it. Throws `upstream_*`. */
 async function refreshIds({ cache, coinGecko }: Pick<TokensServices, 'cache' | 'coinGecko'>, before: number) {
   const ids = await coinGecko.fetchCoinIds()
   if (ids.all.length < before * MIN_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
@@ -77,7 +77,7 @@ async function refreshIds({ cache, coinGecko }: Pick<TokensServices, 'cache' | '
   return ids
 }
 
-/** Limits of a request. It may take long: both lists take megabytes, and no user waits for this job. */
+/** Time limit of one request. LI.FI and CoinGecko send lists of megabytes, and no user waits for this job. */
 const LIMITS = { deadlineMs: 30_000 }
 
 export const handler = job(

@@ -16,7 +16,7 @@ import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, isListedCoin, now, priceSources, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** Coin with its figures in one currency, and its token addresses by CoinGecko's names of chains. */
+/** Market data of one coin in one currency, and the addresses of its tokens by CoinGecko's name of the chain. */
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
 type Coin = z.output<typeof Coin>
 
@@ -35,8 +35,9 @@ const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
 }
 
 /**
- * Returns a coin by CoinGecko's id. While CoinGecko fails, the coin comes from the cached market data, with another source's price if that
- * is too old. Fetches nothing for an unlisted coin. Throws `coin_not_found`, `too_many_requests` or `upstream_*`.
+ * Returns a coin by its CoinGecko id. While CoinGecko fails, the coin comes from the cached market data. If that data
+ * is stale, another source supplies the price. Requests nothing for a coin that CoinGecko does not list. Throws
+ * `coin_not_found`, `too_many_requests` or `upstream_*`.
  */
 export function getCoin({
   cache,
@@ -87,7 +88,7 @@ export function getCoin({
       )
       if (!dollars.value) return { ...dollars, value: null }
       const { price, at } = dollars.value
-      // The old change, market cap and volume would contradict the newer price, so they are unknown.
+      // The cached change, market cap and volume would contradict the newer price. So they are reported as unknown.
       return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars)
     }
     return pickNewest<Coin>(
@@ -118,7 +119,7 @@ export function getCoin({
   }
 }
 
-/** Figures that only CoinGecko itself has, so they are unknown while it fails. */
+/** Fields that only CoinGecko supplies. They are unknown while CoinGecko fails. */
 const UNKNOWN = {
   high24h: null,
   low24h: null,

@@ -16,7 +16,8 @@ type Entries = ReturnType<typeof toReply>[]
 
 /** Lists the supported tokens of all chains with one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
 function listCoins({ cache, now }: Services<'cache' | 'now'>) {
-  // Cached lists by currency, kept while their inputs stay the same: at most 62, of 2 MB each with their compressed forms.
+  // Finished lists by currency, reused until the cached data change. There are at most 62 lists of 2 MB each, including
+  // their compressed forms.
   let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const cached = await recallAll(cache)
@@ -26,7 +27,8 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
     if (!isSame) lists = { from: parts, byCurrency: new Map() }
     const supported = lists.byCurrency.get(currency) ?? toEntries(cached, conversion)
     lists.byCurrency.set(currency, supported)
-    // Cached token lists count for the response's age only if they are stale.
+    // Token lists are refreshed only hourly, so they would make every response look old. Only stale lists count for the
+    // response's age.
     const oldTokens = CHAINS.map(({ key }) => cached[`tokens ${key}`]).filter((tokens) => tokens?.isStale)
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
     return combineAges(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
@@ -42,7 +44,7 @@ function toEntries(cached: Cached, conversion: Conversion): Entries {
   return CHAINS.flatMap((chain) => {
     const prices = cached[`prices ${chain.key}`]?.value ?? {}
     return listSupportedTokens(chain, cached[`tokens ${chain.key}`])
-      .filter(({ address }) => address !== WRAPPED_SOL) // Wrapped SOL is left out, because its address stands for the SOL coin here.
+      .filter(({ address }) => address !== WRAPPED_SOL) // Wrapped SOL is left out, because its address represents the native SOL coin in this list.
       .map((token) =>
         toReply(chain, token, { price: prices[token.address], coin: coins.get(token.coinGeckoId) }, conversion),
       )
@@ -52,7 +54,7 @@ function toEntries(cached: Cached, conversion: Conversion): Entries {
 type Figures = { readonly price: TokenPrice | undefined; readonly coin: MarketCoin | undefined }
 
 function toReply(chain: Chain, token: ListedToken, { price, coin }: Figures, conversion: Conversion) {
-  // The change in the market data applies only if the price also comes from there.
+  // The 24-hour change of the market data belongs to the market's price. A price from another source needs its own change.
   const isOwnPrice = price && price.now !== coin?.price
   const change = isOwnPrice ? changeInPercent(price.now, price.dayAgo) : (coin?.change24h ?? null)
   return {

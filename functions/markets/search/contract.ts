@@ -4,7 +4,7 @@ import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { Currency } from '../../../lib/markets/currency.ts'
 
-/** Search text. Its length counts visible characters, not UTF-16 units. */
+/** Search text for coins. Its length counts code points, not UTF-16 units, so an emoji counts as one. */
 const Search = z
   .string()
   .trim()

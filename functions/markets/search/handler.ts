@@ -33,8 +33,9 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 }
 
 /**
- * Finds coins by name or symbol, at most 100, the largest first. Their prices come from CoinGecko, else from the cached market data, or are
- * missing. Throws `upstream_*` if the list of coins is not cached, or lacks a coin of the cached market data.
+ * Finds at most 100 coins by name or symbol, largest market cap first. Prices come from CoinGecko or else from the
+ * cached market data. If both fail, the coins have no prices. Without a cached search result it throws `upstream_*` if
+ * CoinGecko fails or does not find a coin of the cached market data.
  */
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
   /** Returns prices from the cached market data. Throws `upstream_unavailable` if the currency's rate is not cached. */

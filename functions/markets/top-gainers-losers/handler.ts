@@ -10,12 +10,12 @@ import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 const MAX_MOVERS = 30
-/** Minimum daily trading volume in US dollars. Below it, one order can move the price, so the coin is left out. */
+/** Minimum trading volume of the last 24 hours in US dollars. A coin with less is left out, because one order can move its price. */
 const MIN_VOLUME_DOLLARS = 50_000
 
 /**
- * Lists the coins with the largest gains and losses in a day, by the cached market data. The largest change comes first. Throws
- * `upstream_unavailable` if no market data or no rate of the currency is cached.
+ * Lists the coins with the largest gains and losses of the last 24 hours from the cached market data, the largest
+ * change first. Throws `upstream_unavailable` if no market data or no rate of the currency is cached.
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -33,7 +33,7 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   }
 }
 
-/** Builds the coin as in the API; an empty list without a price, volume or change. */
+/** Builds the coin as the API returns it. Returns an empty list if the price, volume or change is unknown. */
 function toMover(
   { id, symbol, name, image, rank, ...figures }: MarketCoin,
   conversion: Conversion,

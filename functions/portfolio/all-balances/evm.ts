@@ -11,9 +11,10 @@ import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
 /**
- * Reads each wallet's balances on one EVM chain in one round trip: the native coin, the listed tokens, and the shares of these vaults. Each
- * wallet has its own eth_call because nodes limit a call's gas. Each vault has one too, so a vault that burns all gas fails separately.
- * Throws AppError `upstream_*` if the chain cannot be read.
+ * Reads the balances of several wallets on one EVM chain in one round trip: the native coin, the listed tokens, and
+ * these vaults' shares. Each wallet has its own eth_call because nodes limit the gas of a call. Each vault also has its
+ * own eth_call, so a vault that burns all gas affects no other. Throws AppError `upstream_*` if the chain cannot be
+ * read.
  */
 export async function readEvmBalances(
   reader: Pick<ChainReader, 'request'>,
@@ -21,7 +22,7 @@ export async function readEvmBalances(
   listed: readonly ListedToken[],
   vaults: readonly Vault[],
 ): Promise<ReadBalances[]> {
-  // Two vaults can have the same share token, which must count only one time.
+  // Two vaults can have the same share token. Its balance must count only once.
   const vaultOf = new Map(vaults.map((vault) => [vault.shareToken, vault]))
   const tokens = [...new Set(listed.map(({ address }) => address).filter((address) => isAddress(address)))]
 
@@ -72,7 +73,7 @@ export async function readEvmBalances(
   })
 }
 
-/** Builds a wallet's balance calls. The calldata is encoded once, because it is the same for all tokens. */
+/** Builds calls that read a wallet's balance of each token. The calldata is the same for all tokens, so it is encoded once. */
 function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
   const { data, decode } = call(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
@@ -82,7 +83,7 @@ function aggregate(calls: readonly Call<unknown>[]): RpcRequest {
   return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(calls) }, 'latest'] }
 }
 
-/** Returns the return data of each call; undefined if the whole multicall failed. */
+/** Returns the return data of each call of a multicall. Returns undefined if the whole multicall failed. */
 function returnedBy(outcome: RpcOutcome | undefined): (Hex | undefined)[] | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
   try {

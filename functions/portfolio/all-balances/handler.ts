@@ -28,18 +28,19 @@ import { readSolanaBalances } from './solana.ts'
 type Found = ChainResult & { readonly holdings: readonly Holding[] }
 
 /**
- * Lamports that an account without data must keep, before SIMD-0437 lowered them. Used if the rent is unknown, because it is never too
- * little.
+ * Minimum lamports in a Solana account without data, before SIMD-0437 lowered them. Used while the current minimum is
+ * unknown, because the old one always suffices.
  */
 const LEGACY_RENT = 890_880n
-/** Decimals of an amount in millionths of a dollar (MICRO), and of one in lamports. */
+/** Decimals of an amount in millionths of a US dollar. */
 const MICRO = 6
 const LAMPORTS = 9
 const DOLLAR: ExchangeRate = { now: 1, dayAgo: 1 }
 
 /**
- * Returns a user's balances in a currency. An unreadable chain shows its last balances and does not delay the others. Throws
- * `invalid_session` if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a wallet.
+ * Returns the balances of a user's wallets on all chains, valued in a currency. A chain that cannot be read shows its
+ * last known balances and does not delay the others. Throws `invalid_session` if the user no longer exists. Throws
+ * `upstream_*` if no balances are known on any chain with a wallet.
  */
 function readAllBalances({
   users,
@@ -51,7 +52,10 @@ function readAllBalances({
 }: Services<'users' | 'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>) {
   const refresh = createBalancesRefresh({ cache, getReader, solana, tokenIndex, now })
 
-  /** Returns the holdings of all wallets on a chain. Returns none if one wallet's balances are unknown, because the sums would be wrong. */
+  /**
+   * Sums the balances of all wallets on a chain. Returns no holdings if one wallet's balances are unknown, because the
+   * sums would be wrong.
+   */
   function describe(
     { chain, wallets, listed, vaults }: ChainInput,
     known: readonly KnownOnChain[],
@@ -85,7 +89,7 @@ function readAllBalances({
 
   const isIndexedChain = (chainKey: ChainKey) => tokenIndex?.tokenChains.includes(chainKey) === true
 
-  /** Reads only the rent of a Solana account, for users without a Solana wallet; undefined if the node does not report it. */
+  /** Reads only the rent of a Solana account, for users without a Solana wallet. Returns undefined if the node does not report the rent. */
   async function readRent(): Promise<bigint | undefined> {
     const result = await toResult(readSolanaBalances(solana, []))
     return 'value' in result ? result.value.rent : undefined
@@ -108,7 +112,8 @@ function readAllBalances({
       }),
     )
     const isRentFresh = cached.rent?.isStale === false
-    // A Solana wallet's balances are read together with the rent. So the rent is read separately only without such a wallet.
+    // The rent is read together with the balances of a Solana wallet. Only a user without such a wallet needs a
+    // separate read of the rent.
     const isRentUnread = !isRentFresh && !linked.some(({ chain }) => chain === 'solana')
     const [{ known, failures, rent: rentBeside }, rentAlone] = await Promise.all([
       refresh(inputs, payFor),
@@ -144,7 +149,7 @@ function readAllBalances({
   }
 }
 
-/** Returns the price of a holding. For vault shares it is the asset's price; an unlisted token has none. */
+/** Returns the price of a holding. A vault share gets the price of the vault's asset. An unlisted token has no price. */
 function priceOf(
   { address, isListed, share }: Holding,
   prices: Readonly<Record<string, TokenPrice>>,

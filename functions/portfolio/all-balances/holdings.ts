@@ -15,15 +15,15 @@ type WalletsOnChain = {
   readonly vaults: readonly Vault[]
 }
 
-/** Sum of a token's balances over all wallets; undefined if a balance is unknown or the sum exceeds uint256. */
+/** Sum of a token's balances over all wallets. It is undefined if a balance is unknown or the sum exceeds uint256. */
 type Sum = { readonly balance: bigint; readonly decimals?: number | undefined } | undefined
 
 /**
- * Returns the holdings of several wallets: the native coin, listed tokens, shares of these vaults, and tokens that the token index found. A
- * token with an unknown balance is left out.
+ * Sums the balances of several wallets on one chain: the native coin, listed tokens, these vaults' shares, and unlisted
+ * tokens of the token index. A token with an unknown balance is left out.
  */
 export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsOnChain): Holding[] {
-  // Two vaults can have the same share token, which must count only one time.
+  // Two vaults can have the same share token. Its balance must count only once.
   const vaultOf = new Map<string, Vault>(vaults.map((vault) => [vault.shareToken, vault]))
   const heldOf = (address: string) => {
     const sum = sumOf(read.map((one) => one.tokens[address] ?? (isUnread(one, address) ? undefined : { balance: 0n })))
@@ -49,8 +49,8 @@ export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsO
       { ...holdingOf({ address, symbol, name, decimals, logoUrl }, balance), share: { asset, assetDecimals, price } },
     ]
   })
-  // Solana reports every token that a wallet holds, so its balance replaces the token index's. An EVM chain reports only requested tokens,
-  // so the index's balance stays.
+  // A Solana node reports every token that a wallet holds, so its balance replaces the balance of the token index. An
+  // EVM node reports only requested tokens, so the balance of the token index stays.
   const confirm = (token: IndexedToken) => {
     if (chain.kind === 'evm') return vaultOf.has(token.address) ? undefined : token
     if (read.some((one) => isUnread(one, token.address))) return token
@@ -60,10 +60,10 @@ export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsO
   return [...ofTokens, ...ofVaults, ...unlistedHoldings(indexed, listed, confirm)]
 }
 
-/** Maximum number of unlisted tokens that fit into a response. */
+/** Maximum number of unlisted tokens in a response, which has a limited size. */
 const MAX_UNLISTED = 500
 
-/** Returns the unlisted tokens that the token index found, without prices: at most 500, spam last. */
+/** Returns at most 500 unlisted tokens that the token index found, without prices. Spam comes last, so the limit cuts spam first. */
 function unlistedHoldings(
   indexed: readonly (readonly IndexedToken[])[],
   listed: readonly ListedToken[],
@@ -82,7 +82,7 @@ function unlistedHoldings(
   return [...sums.values()]
     .flatMap((sum): Holding[] => {
       const token = confirm(sum)
-      // Spam contracts report impossible balances, so these are left out.
+      // Spam contracts report impossible balances. Tokens with such a balance are left out.
       if (!token || token.balance > MAX_UINT256) return []
       const { isFlagged, ...held } = token
       return [{ ...held, isListed: false, isSpam: isFlagged || isSpam(held), share: null }]

@@ -22,7 +22,7 @@ import type { Vault } from '../../../lib/vaults/vault.ts'
 import { readEvmBalances } from './evm.ts'
 import { readSolanaBalances, type SolanaBalances } from './solana.ts'
 
-/** A chain with the user's wallets, and the tokens and vaults to read for each. */
+/** A chain with the user's wallets on it, and the tokens and vaults whose balances are read for each wallet. */
 export type ChainInput = {
   readonly chain: Chain
   readonly wallets: readonly string[]
@@ -34,7 +34,7 @@ type Wallets = ReadonlyMap<string, WalletBalances>
 
 type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownOnChain }
 
-/** Balances after a refresh, the chains that could not be read, and the rent of a Solana account in lamports. */
+/** Balances after a refresh, the errors of chains that could not be read, and the rent of a Solana account in lamports. */
 type Refreshed = {
   readonly known: (chain: Chain, wallet: string) => KnownOnChain
   readonly failures: ReadonlyMap<ChainKey, AppError>
@@ -42,9 +42,10 @@ type Refreshed = {
 }
 
 /**
- * Returns a function that refreshes cached balances, one cache item per wallet. It reads all items in one request. It reads a chain in one
- * round trip, for wallets whose last read is over 30 seconds old. Changes take one more read and one write of the cache. Two containers may
- * read the same wallet: a lock would cost more than it saves. Older balances never replace newer ones.
+ * Returns a function that refreshes cached balances, with one cache entry per wallet. The function reads the entries of
+ * all wallets in one request. Balances older than 30 seconds are read again, in one round trip per chain. Changed
+ * balances need one more read and one write of the cache. Two containers may read the same wallet at once, because a
+ * lock would cost more than it saves. Older balances never replace newer ones.
  */
 export function createBalancesRefresh({
   cache,
@@ -67,7 +68,6 @@ export function createBalancesRefresh({
     return { wallets: await readEvmBalances(getReader(chain.id), addresses, listed, vaults), rent: undefined }
   }
 
-  /** Reads a chain's wallets whose cached balances are too old. */
   async function readStale(input: ChainInput, wallets: Wallets) {
     const { chain, listed, vaults } = input
     const known = knownIn(wallets)
@@ -88,7 +88,10 @@ export function createBalancesRefresh({
     return { changes, rent: result.value.rent }
   }
 
-  /** Queries the token index for wallets whose tokens are too old, unless the caller's request budget is spent. */
+  /**
+   * Requests the tokens of wallets from the token index if their cached tokens are too old. Requests nothing if the
+   * client's request budget is spent.
+   */
   async function askIndex(inputs: readonly ChainInput[], wallets: Wallets, payFor: PayFor): Promise<Change[]> {
     if (!tokenIndex) return []
     const known = knownIn(wallets)
@@ -127,7 +130,7 @@ export function createBalancesRefresh({
     return changed
   }
 
-  /** Stores changes together with those that other containers have stored meanwhile. */
+  /** Merges changes into the newest cache entries, because other containers may have written there meanwhile. */
   async function store(changes: readonly Change[]): Promise<void> {
     const latest = await getWallets([...new Set(changes.map(({ wallet }) => wallet))])
     await cache.putMany([...withChanges(latest, changes)].map(([wallet, all]) => [balancesKey(wallet), all] as const))

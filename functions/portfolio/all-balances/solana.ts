@@ -3,7 +3,10 @@ import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { badAnswer } from '../../../lib/core/errors.ts'
 import { type ReadBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/wallet-balances.ts'
 
-/** Balances of each wallet on Solana, and the rent of an account without data in lamports; undefined if not reported. */
+/**
+ * Balances of each wallet on Solana, and the rent of an account without data in lamports. The rent is undefined if the
+ * node does not report it.
+ */
 export type SolanaBalances = { readonly wallets: readonly ReadBalances[]; readonly rent: bigint | undefined }
 
 const MAX_UINT64 = 2n ** 64n - 1n
@@ -14,7 +17,7 @@ const Lamports = z.number().int().nonnegative().transform(BigInt)
 const Balance = z.object({ value: Lamports })
 const Accounts = z.object({ value: z.array(z.unknown()) })
 const AnyAccount = z.object({ pubkey: z.string() }).catch({ pubkey: 'an account without an address' })
-/** A token account in `jsonParsed` form; a missing amount is null (https://solana.com/docs/rpc/http/gettokenaccountsbyowner). */
+/** Token account in `jsonParsed` form (https://solana.com/docs/rpc/http/gettokenaccountsbyowner). An invalid amount becomes null. */
 const TokenAccount = z
   .object({
     account: z.object({
@@ -41,8 +44,8 @@ const TokenAccount = z
   .transform(({ account }) => account.data.parsed.info)
 
 /**
- * Reads each wallet's balances on Solana: SOL and the tokens of both token programs, in one JSON-RPC batch with the rent. Reads the rent
- * even without a wallet. Throws AppError `upstream_*` if a wallet's SOL is not reported.
+ * Reads the balances of these Solana wallets: SOL and the tokens of both token programs. One JSON-RPC batch also reads
+ * the rent, even without a wallet. Throws AppError `upstream_*` if a wallet's SOL is not reported.
  */
 export async function readSolanaBalances(rpc: Rpc, wallets: readonly string[]): Promise<SolanaBalances> {
   const [rent, ...outcomes] = await rpc([RENT, ...wallets.flatMap(callsOf)])
@@ -67,7 +70,7 @@ function callsOf(wallet: string): RpcRequest[] {
   ]
 }
 
-/** Sums the token accounts of each mint. A mint with an invalid account goes to `unread`. */
+/** Adds up the token accounts of each mint. A mint with an invalid account goes to `unread`, because its sum would be wrong. */
 function sumAccounts(programs: readonly (RpcOutcome | undefined)[]): Pick<ReadBalances, 'tokens' | 'unread'> {
   const tokens = new Map<string, { balance: bigint; decimals: number }>()
   const unread = new Set<string>()

@@ -34,8 +34,9 @@ type Outcome = Question & { readonly result: Result<OwnedNfts> }
 const FRESH_MS = 10 * MINUTE_MS
 
 /**
- * Returns a user's NFTs. They are at most ten minutes old per wallet and chain, or a day while a source is down. Throws `invalid_session`
- * if the user no longer exists. Throws `upstream_*` if nothing is known of any chain with a source.
+ * Returns a user's NFTs. NFTs of a wallet on a chain are at most ten minutes old, or a day old while their source
+ * fails. Throws `invalid_session` if the user no longer exists. Throws `upstream_*` if no NFTs are known on any chain
+ * with a source.
  */
 function listNfts({
   users,
@@ -51,7 +52,7 @@ function listNfts({
     return solanaNfts && (async (wallet) => ({ collections: await solanaNfts.fetchNfts(wallet), isWhole: true }))
   }
 
-  /** Reads the cached NFTs. Also reads whether a wallet was empty on a chain within the last day, because then it needs no request. */
+  /** Reads the cached NFTs and balances of these wallets. A wallet that was empty within the last day needs no request for NFTs. */
   async function getCached(wallets: readonly string[]) {
     const [nfts, balances] = await Promise.all([
       cache.get(Object.fromEntries(wallets.map((wallet) => [wallet, nftsKey(wallet)]))),
@@ -63,7 +64,7 @@ function listNfts({
     }
   }
 
-  /** Fetches the NFTs of each wallet and chain once from its source. All fail if the caller's request budget is spent. */
+  /** Fetches the NFTs of each wallet and chain from the chain's source. Every request fails if the client's request budget is spent. */
   async function ask(
     questions: readonly (Question & { readonly source: Source })[],
     payFor: PayFor,
@@ -143,7 +144,7 @@ function listNfts({
   }
 }
 
-/** Merges the collections of several wallets. */
+/** Merges the NFT collections of several wallets by contract. */
 function joined(collections: readonly NftCollection[]): NftCollection[] {
   const byContract = new Map<string, NftCollection>()
   for (const collection of collections) {
@@ -154,7 +155,7 @@ function joined(collections: readonly NftCollection[]): NftCollection[] {
       nft_data: [...nft_data, ...collection.nft_data],
     })
   }
-  // Spam contracts report impossible balances, so these are left out.
+  // Spam contracts report impossible balances. Collections with such a balance are left out.
   return [...byContract.values()].filter(({ balance }) => balance <= MAX_UINT256)
 }
 

@@ -18,10 +18,10 @@ export const contract = {
     givenUp: z.number().int().describe('Events that the service no longer sends until the webhook is resumed'),
   }),
   timeoutSeconds: 30,
-  // Up to three Lambdas run in parallel, so there are up to thirty deliveries.
+  // Each of up to three Lambdas processes up to ten messages at once, so up to thirty deliveries run in parallel.
   maxConcurrency: 3,
-  // The queue's messages include retries that test whether a failing webhook works again, at most one per webhook. They end once the
-  // webhook works, is disabled or removed.
+  // Messages of this queue include retries that test if a failing webhook works again, at most one per webhook. Each
+  // retry enqueues the next one, until the webhook works, is disabled or is removed.
   enqueuesItself: true,
   impact: 'Webhooks receive events late; the event log has them.',
 } as const satisfies QueueContract

@@ -25,7 +25,7 @@ export const contract = {
     z.object({ outcome: z.literal('refreshed'), ...OfShard, ...RunReport.shape }),
   ]),
   timeoutSeconds: 50,
-  // Limit for all chains together. Each run sends at most eight requests to a node's URL in parallel.
+  // Maximum number of concurrent runs for all chains together. Each run sends at most eight requests to one node URL in parallel.
   maxConcurrency: 4,
   batchSize: 1,
   needsAgreement: true,

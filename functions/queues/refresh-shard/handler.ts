@@ -22,7 +22,7 @@ import {
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** Maximum age of a message. An older one is skipped, because the next minute's message requests the same work. */
+/** Maximum age of a message. An older message is skipped, because refresh-chain enqueues the same work again every minute. */
 const MAX_WAIT_MS = 90_000
 
 export function refreshShard(

@@ -17,13 +17,14 @@ async function refuse({ requestContext: { http }, query }: Request<typeof contra
     const allow = routes.flatMap(({ promised }) => methodsOf(promised))
     throw new AppError('method_not_allowed', { headers: { allow: allow.join(', ') } })
   }
-  // The gateway matches no route for a path with an empty segment. So the request is parsed here, to report the missing parameter.
+  // API Gateway matches no route for a path with an empty segment. So the request is parsed here, to report the missing
+  // path parameter.
   const pathParameters = parametersOf(route.path, http.path)
   parseRequest(route.promised, { pathParameters, queryStringParameters: query })
   throw new AppError('not_found')
 }
 
-/** Returns true if a path matches a route's template, even with empty parameters. */
+/** Returns true if a path matches a route's template. An empty path segment also matches a parameter. */
 function fits(template: string, path: string): boolean {
   const places = template.split('/')
   const parts = path.split('/')

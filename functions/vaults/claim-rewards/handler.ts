@@ -11,7 +11,8 @@ import { contract } from './contract.ts'
 function buildRewardsClaim({ agree, cache, merkl }: Services<'agree' | 'cache' | 'merkl'>) {
   return async ({ body, payFor }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: account, tokens, chainId } = body
-    // Withdrawals and claims have this share of the request budget to themselves.
+    // This endpoint belongs to the withdrawals, so `quotes` selects their separate request budget. Other requests then
+    // cannot block a claim.
     const payment = payFor(UNITS.merkl, 'quotes')
     const reported = await fetchReportedRewards({ cache, merkl }, { account, chainIds: [chainId], payment })
     const { rewards = [], isWhole = true } = reported[0] ?? {}

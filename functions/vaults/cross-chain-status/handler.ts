@@ -27,13 +27,15 @@ function getCrossChainStatus(
     const question = { sourceChainId, hash: path.txHash, account, index }
     const findVault = (vault: VaultKey | undefined) =>
       client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
-    // The scheduled job follows transfers into a client's vault or with one of the service's quotes. Such a transfer is due now.
+    // The job refresh-chain follows transfers that go into a client's vault or use a quote of this service. Such a
+    // transfer is due at once.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
       if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt
       return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined
     }
     const read = await toResult(readTransfersByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
-    // The transfer is recorded only if two nodes agree, but the response does not need that.
+    // A transfer is recorded only if two nodes agree on it. If they disagree, the response comes from one node and
+    // nothing is recorded.
     const codes: readonly ErrorCode[] = NO_AGREEMENT
     const isDisputed = 'error' in read && codes.includes(read.error.code)
     const { statuses, targets, evidence } = isDisputed

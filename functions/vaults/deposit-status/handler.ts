@@ -5,7 +5,6 @@ import { type AccountDeposits, sumCancelled } from '../../../lib/protocols/proto
 import { getReader, now, records, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-/** Descriptions for users of each status except `pending`. */
 const STATUS_DESCRIPTIONS: Record<Exclude<Reply<typeof contract>['status'], 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the shares are ready to claim.',
   cancelled: 'The deposit request was cancelled; cancel once more to get the assets back.',
@@ -39,7 +38,7 @@ function getDepositStatus(services: Services<'getReader' | 'records' | 'now'>) {
         currentShares,
         cancelledDeposit: sumCancelled(requests.cancelledDeposits),
       },
-      // Both values are null if the vault's version does not report them.
+      // Both values are null if the vault contract's version does not report them.
       vault: { depositEpochId: requests.depositEpochId, isTotalAssetsValid: requests.isTotalAssetsValid },
     }
   }

@@ -25,13 +25,13 @@ function buildDeposit({
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     const paidOn = srcChainId ?? vault.chainId
-    // Key limits name the wrapped coin of a chain; other tokens stay.
+    // Key limits name only wrapped tokens, such as WETH. So a native coin is replaced by its wrapped token before the check.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
     refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
-    // The progress only adds settlement times to the terms; a deposit does not fail without it.
+    // Recorded settlement times are an addition to the vault's terms. If they cannot be read, the deposit is still prepared.
     const progress = records.recallProgress([vault]).catch(() => [])
     const completeTerms = async (read: ReadTerms) => termsOf(vault, read, (await progress)[0]?.waits)
-    // The contract accepts `srcChainId` and `srcToken` only together.
+    // The contract of this endpoint accepts `srcChainId` and `srcToken` only together.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
       return pins.withPin(vault, (pin) =>

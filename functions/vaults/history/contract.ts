@@ -43,7 +43,7 @@ export const contract = {
       .describe('Empty if no price is recorded; hours and days without a price have no point'),
   }),
   errors: ['chain_not_allowed', 'vault_not_allowed', 'ambiguous_vault_address', 'vault_not_found'],
-  // One minute is safe, because the signature of a response is valid for five minutes.
+  // Caching for one minute is safe, because a response's signature is valid for five minutes.
   cacheControl: 'private, max-age=60',
   impact: 'Wallets cannot show the history of a vault.',
 } as const satisfies EndpointContract

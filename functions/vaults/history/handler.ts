@@ -7,7 +7,10 @@ import { yieldsOfHistory } from '../../../lib/vaults/yields.ts'
 import { contract } from './contract.ts'
 
 const DAYS = { '30d': 30n, '90d': 90n, '1y': 365n } as const
-/** Seconds of prices to read before the range. A yield needs seven days, and days can lack a price. */
+/**
+ * Seconds before the requested range from which prices are also read. A yield needs a price seven days earlier, and
+ * some days have none.
+ */
 const EARLIER_SECONDS = 30n * DAY_SECONDS
 
 function getHistory({ prices, now }: Services<'prices' | 'now'>) {
@@ -15,7 +18,7 @@ function getHistory({ prices, now }: Services<'prices' | 'now'>) {
     const { range, chainId } = query
     const vault = findVisibleVault({ client, limits }, path.vaultAddress, chainId)
     const since = range === 'all' ? 0n : toSeconds(new Date(now())) - DAYS[range] * DAY_SECONDS
-    // The yields of the range's first points need prices of earlier days.
+    // The yields at the start of the range need prices from before the range.
     const from = range === 'all' ? 0n : since - EARLIER_SECONDS
     const [days, hours] = await Promise.all([
       prices.list(vault, 'day', from),

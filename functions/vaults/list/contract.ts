@@ -7,14 +7,12 @@ import { Page, PageCursor, PageLimit } from '../../../lib/core/page.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { VaultResponse, VaultType } from '../../../lib/vaults/response.ts'
 
-/** Fields by which the list can be sorted. */
 const Sort = z.enum(['annualYield', 'totalAssetsUsd', 'name'])
 export type Sort = z.output<typeof Sort>
 
 const Order = z.enum(['asc', 'desc'])
 export type Order = z.output<typeof Order>
 
-/** An amount of US dollars as text. */
 const Dollars = z.codec(z.string().meta({ pattern: '^[0-9]{1,15}(\\.[0-9]{1,18})?$' }), z.number(), {
   decode: (text, context) => {
     if (/^\d{1,15}(\.\d{1,18})?$/.test(text)) return Number(text)

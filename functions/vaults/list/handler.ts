@@ -58,7 +58,7 @@ function listVaults(
   }
 }
 
-/** Returns a vault with its sort key in the table of clients, which orders the list. */
+/** Returns a vault with its sort key. The list of vaults is ordered by that key, as in the clients table. */
 function placed(vault: Vault) {
   return { vault, sortKey: vaultPartition(vault) }
 }

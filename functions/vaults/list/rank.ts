@@ -3,7 +3,6 @@ import type { VaultResponse } from '../../../lib/vaults/response.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import type { Order, Sort } from './contract.ts'
 
-/** Vault of the list, with its live figures if the order depends on them. */
 type Entry = { readonly vault: Vault; readonly live?: z.output<typeof VaultResponse> | undefined }
 
 type Ranking = {
@@ -12,7 +11,7 @@ type Ranking = {
   readonly minTotalAssetsUsd: number | undefined
 }
 
-/** Values by which vaults are compared; null means unknown. */
+/** Values by which the list of vaults is sorted; null means unknown. */
 const VALUES = {
   annualYield: ({ live }: Entry) => (live?.annualYield ? Number(live.annualYield.percent) : null),
   totalAssetsUsd: ({ live }: Entry) => live?.totalAssetsUsd ?? null,
@@ -26,7 +25,10 @@ export function needsFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
   return minTotalAssetsUsd !== undefined || (sort !== undefined && sort !== 'name')
 }
 
-/** Returns the vaults with enough assets, in order; unknown values come last. Vaults with equal values keep their order. */
+/**
+ * Returns the vaults with at least `minTotalAssetsUsd`, sorted. Vaults with unknown values come last; vaults with equal
+ * values keep their order.
+ */
 export function rank<T extends Entry>(entries: readonly T[], { sort, order, minTotalAssetsUsd: min }: Ranking): T[] {
   const matching = entries.filter(({ live }) => min === undefined || (live?.totalAssetsUsd ?? -1) >= min)
   if (sort === undefined) return matching

@@ -5,8 +5,9 @@ import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 type PageOf = { readonly list: string; readonly cursor: string | undefined; readonly limit: number | undefined }
 
 /**
- * Pages a list whose order changes with its figures. The cursor has a bit for each vault already shown, so none repeats. `rest` holds the
- * vaults not yet shown, unsorted; `cut` makes their next page. Throws `invalid_cursor`, also for a cursor of a list with other vaults.
+ * Cuts a list of vaults into pages while its order changes with live figures. The cursor contains a bit for each vault
+ * already shown, so no vault repeats. `rest` has the vaults not yet shown, unsorted. `cut` takes them sorted and
+ * returns the next page. Throws `invalid_cursor`, also if vaults were added or removed since the cursor was made.
  */
 export function rankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
   const placed = vaults

@@ -10,7 +10,6 @@ import { contract } from './contract.ts'
 
 type Status = Reply<typeof contract>['status']
 
-/** Descriptions for users of each status except `pending`. */
 const STATUS_DESCRIPTIONS: Record<Exclude<Status, 'pending'>, string> = {
   claimable: 'The curator has settled the epoch; the assets are ready to claim.',
   cancelled: 'The redemption request was cancelled; cancel once more to get the shares back.',
@@ -65,14 +64,17 @@ function describe(status: Status, missedSettlements: number | null): string {
   return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
 }
 
-/** Returns the milliseconds until the next poll: until the cooldown ends, but between a minute and an hour. */
+/**
+ * Returns the milliseconds until the client should ask for the status again: until the cooldown ends, at least a
+ * minute, at most an hour.
+ */
 function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
 /**
- * Returns true if a ledger entry pays or cancels a redemption request, or is one with fixed assets. It proves that the account once had a
- * request.
+ * Returns true if a ledger entry pays or cancels a redemption request, or is a request with fixed assets. Such an entry
+ * proves that the account once had a request.
  */
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)

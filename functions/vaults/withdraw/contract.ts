@@ -8,7 +8,7 @@ import { bothOrNeither, createFieldsCondition, field } from '../../../lib/core/f
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { TransactionsReply } from '../../../lib/prepare/transactions-reply.ts'
 
-/** A request has exactly one of these fields. */
+/** The request body must contain exactly one of these fields. */
 const AMOUNTS = ['amount', 'shares', 'max']
 
 export const contract = {

@@ -22,16 +22,17 @@ type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' |
 }
 
 /**
- * Maximum duration of a client's webhook test, and the pause after it. A client's tests do not overlap: each can occupy a Lambda for five
- * seconds and calls a third party.
+ * Maximum duration of a webhook test in milliseconds, and the pause after a test. A client can run only one test at a
+ * time. Each test can occupy a Lambda for five seconds and calls a server of a third party.
  */
 const MAX_TEST_MS = 6_000
 const PAUSE_MS = 1_000
 
 /**
- * Sends a webhook a test event that is not in the event log. On success, a webhook with undelivered events gets them immediately. A
- * disabled one is enabled and gets all that it did not accept. Throws `webhook_not_found`, and `too_many_requests` while another of the
- * client's webhooks is tested. Throws if the table or the queue cannot be reached.
+ * Sends a test event to a webhook; the event is not in the event log. After a success, a webhook with undelivered
+ * events gets these immediately. A disabled webhook is enabled again and gets all events that it missed. Throws
+ * `webhook_not_found`. Throws `too_many_requests` during and shortly after another test of the same client. Throws if
+ * the table or the queue cannot be reached.
  */
 function sendTest(services: Needs) {
   const { webhooks, webhookKeys, sendDelivery, randomUUID, now } = services
