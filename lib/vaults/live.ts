@@ -18,10 +18,10 @@ import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { RecordedYields } from './yields.ts'
 
-/** Data of a vault for the response; undefined or null fields are unknown now. */
+/** Data of a vault for an API response; undefined fields could not be read. */
 type LiveVault = {
   readonly vault: Vault
-  /** Yields up to the price in `state`, and the time that requests waited for their settlement. */
+  /** Yields up to the share price in `state`, and the seconds that requests waited for settlements. */
   readonly recorded: RecordedYields
   readonly hasCap: boolean | undefined
   readonly terms: ReadTerms | undefined
@@ -39,9 +39,9 @@ type TokenValue = (
 type Response = z.output<typeof VaultResponse>
 
 /**
- * Returns the function that reads vaults with their present yield and state. It reads all chains in parallel, in one round trip each, which
- * concurrent requests share. A chain that fails does not delay the others. Its vaults get their last recorded states and yields, with the
- * time of recording.
+ * Returns a function that reads vaults with their present yields and states. All chains are read in parallel, each in
+ * one RPC round trip, which concurrent requests share. If a chain cannot be read, its vaults show their last recorded
+ * states and yields, with the time of recording.
  */
 export function liveVaults({
   getReader,
@@ -68,7 +68,7 @@ export function liveVaults({
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [read] = await Promise.all([
       readOverviews(chainId, vaults),
-      // Reads the earlier prices at the same time and caches them, so that the calls of `getYield` below need not wait.
+      // Caches the earlier prices meanwhile, so that the calls of `getYield` below need not wait.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(
@@ -91,7 +91,7 @@ export function liveVaults({
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf, told } = last[index] ?? {}
-        // A recorded price is older than now, so the yield ends at the time of recording.
+        // The recorded price is old, so the yield must end at the time of recording, not now.
         const recorded = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
         const unread = { hasCap: undefined, terms: undefined }
