@@ -33,7 +33,10 @@ type EventOrigin = {
   readonly ledger?: Ledger
 }
 
-/** Transfer of a token other than the shares that shows a payment of the vault, such as one from a cooldown vault's silo. */
+/**
+ * Transfer of the asset by which a vault's payment becomes known. Cooldown vaults pay from their silo contract without
+ * an event of the vault.
+ */
 export type ForeignTransfer = {
   readonly eventName: 'HeardTransfer'
   readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
@@ -46,11 +49,15 @@ export type ForeignTransfer = {
 export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
   /** Names of the events that can change the share price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
-  /** Returns the token and the sender of the payments to record as `ForeignTransfer`. Absent if the protocol needs none. */
+  /**
+   * Returns the token and the sender of transfers that show the vault's payments (`ForeignTransfer`). Absent if the
+   * vault's own events show them.
+   */
   findForeignTransferSource?(vault: V): { readonly token: Address; readonly from: Address }
   /**
-   * Returns a transaction's events with their account arguments in the order of the ERC. Absent if all vaults of the protocol follow it.
-   * With `ofAccount`, `events` are only those that name this account.
+   * Returns a transaction's events with their account arguments in the order of the ERC, because some vaults exchange
+   * them. Absent if all vaults of the protocol follow the ERC. With `ofAccount`, `events` are only those that name this
+   * account.
    */
   normalizeEvents?(events: readonly Event[], ofAccount?: Address): readonly Event[]
   /** Returns the share transfer that belongs to an event: the mint of a deposit, or a move into or out of a request. */
@@ -60,8 +67,8 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
   /** Returns total assets and supply after each event of a transaction. Absent if the protocol's events do not show the price. */
   foldLedgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
-   * Returns the value of one whole share after a transaction; null if its events do not show it. Absent if the protocol's events never show
-   * it: `sharePrice` of the protocol then reads it from the chain.
+   * Returns the value of one whole share after a transaction; null if its events do not show the value. Absent if the
+   * protocol's events never show the value. The protocol's `sharePrice` then reads it from the chain.
    */
   priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
   /** Returns the ledger entries of each event, except those for share transfers between accounts. */
@@ -78,7 +85,10 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
   isOwner(vault: V, account: Address): boolean
 }
 
-/** Settled requests of one kind: all with ids up to `lastId`. `given` is the total that their claims pay, before fees. */
+/**
+ * Settlement of all requests of one kind with ids up to `lastId`. `requested` is the total of these requests. `given`
+ * is the total that their claims pay, before fees.
+ */
 export type Settlement = {
   readonly kind: RequestKind
   readonly lastId: bigint
