@@ -144,7 +144,6 @@ export function shareQuotes({
   /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }) {
-  /** Cached quotes by transfer, the oldest first. */
   const remembered = new Map<string, Remembered>()
 
   function remember(question: string, quote: Promise<Quote>): void {

@@ -5,14 +5,17 @@ export type Debt = { readonly deadline: Date; readonly amount: bigint }
 
 type Payment = { readonly at: Date; readonly amount: bigint }
 
-/** Maximum number of sums of debts that are compared. Above this number, no payment counts as certain. */
+/**
+ * Maximum number of sums of owed refunds that `findRepayment` tries, because their number can double with each refund.
+ * Above the maximum, no payment counts as certain.
+ */
 const MAX_SUMS = 2_000
 
 /**
  * Returns the payment that certainly pays the refund `debt`; undefined if there is none. Payment events do not name the
  * refund that they pay. `debt` is certainly paid in two cases: every subset of the owed refunds with the paid sum
- * contains it, or all owed refunds are paid. `payments` are in time order. `dust` is the total of small deposits and
- * payments that were left out, so sums may differ by it.
+ * contains `debt`, or all owed refunds are paid. `payments` are in time order. `dust` is the total of small deposits
+ * and payments that were left out, so sums may differ by it.
  */
 export function findRepayment<P extends Payment>(
   debt: Debt,

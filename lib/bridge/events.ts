@@ -24,8 +24,8 @@ import type { Terms } from './quote.ts'
 import type { BridgeDeposit, TransferEvent } from './transfer.ts'
 
 /**
- * Fill of a deposit, as its event reports it: a relayer or the pool delivers the tokens on the destination. Its terms
- * may differ from the deposit's.
+ * Fill of a deposit, as its event reports it: a relayer or the pool delivers the tokens on the destination. The fill's
+ * terms may differ from the deposit's.
  */
 export type Fill = {
   readonly transactionHash: Hash

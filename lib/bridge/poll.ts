@@ -155,9 +155,9 @@ export async function readTime(
 }
 
 /**
- * Candidates for a final block, as distances in blocks before the chain's tagged block. A candidate's distance is the
- * smaller of two. The first is the chain's finality time, multiplied by `ofTime` and converted to blocks. The second is
- * the distance to the last known final block, divided by `ofRest`.
+ * Candidates for a final block, by their distance in blocks from the block with the chain's finality tag. The distance
+ * is the smaller of two. The first is the chain's finality time, multiplied by `ofTime` and converted to blocks. The
+ * second is the distance to the last known final block, divided by `ofRest`.
  */
 const PROBES = [
   { ofTime: 1.25, ofRest: 4n },

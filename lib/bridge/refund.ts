@@ -33,7 +33,7 @@ import { readNextEvents, type SearchStep } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
 /**
- * Seconds before this transfer's deposit. Other deposits of the depositor that expired earlier count as already
+ * Other deposits of the depositor that expired this many seconds before the transfer's deposit count as already
  * refunded, because refunds take hours.
  */
 const RIVAL_SECONDS = DAY_SECONDS

@@ -264,7 +264,7 @@ async function readGone(
   const isRead = progress === 'complete' || search?.low === 0n
   const matching = own ?? (await findReplacement(poll, source, sent, same))
   const isDropped = !matching && isRead && (await isImpossible(poll, source, { sent, terms, finality }))
-  // Another transaction with the same terms replaces the requested one once that can no longer be mined.
+  // Another transaction with the same terms replaces the requested transaction once the latter can no longer be mined.
   const other = matching ?? (isDropped ? same[0] : undefined)
   if (other) {
     if (other.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged

@@ -16,7 +16,7 @@ import type { TransfersStore } from './store.ts'
 import { addEnding, buildEmptyStatus, deriveOutcome, describeTransfer, getTarget } from './timeline.ts'
 import type { RecordedTransfer, SourceHashRecord, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
-/** Services that reading transfers needs. */
+/** Services that the reading of transfers needs: chain readers, stores and the bridge's API. */
 export type TransferServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
@@ -28,7 +28,6 @@ export type TransferServices = {
 /** Function that returns when the scheduled job refresh-chain reads a transfer next; undefined for never. */
 type ScheduleNextRead = (keep: Transfer, recorded: Transfer | undefined) => Date | undefined
 
-/** Transfers that a hash leads to, the requested transfer first, and the blocks at which they were read. */
 type ReadByHash = {
   readonly statuses: readonly [TransferStatus, ...TransferStatus[]]
   /** Vault that each transfer ends in; undefined for a transfer without a vault deposit. */
@@ -36,7 +35,7 @@ type ReadByHash = {
   readonly evidence: readonly Evidence[]
 }
 
-/** Returns the vault of a transfer, from its quote or its message; undefined if it has none. */
+/** Returns the vault of a transfer, from its quote or its message; undefined if neither names a vault. */
 export function getVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKey | undefined {
   return transfer.quote?.vault ?? getTarget(transfer)
 }
@@ -205,7 +204,6 @@ async function beginAll(
   })
 }
 
-/** Returns the vault that took the deposit, or else the vault that the transfer's message names. */
 function findTarget(transfer: Transfer): VaultKey | undefined {
   const taken = transfer.events.find(({ kind }) => kind === 'vault_deposited')
   return taken?.vaultAddress ? { chainId: taken.chainId, address: taken.vaultAddress } : getTarget(transfer)
@@ -277,8 +275,8 @@ async function record(
     await sources.record({ chainId, transactionHash, logIndex }, source)
   }
   const isRecorded = isDeepStrictEqual(keep, recorded) || (await transfers.record(key, keep, recorded))
-  // A concurrent request stored the record first. It may belong to a client without this vault, and so have set no time
-  // for a next read.
+  // A concurrent request stored the record first. That request may come from a client without this vault, and then it
+  // scheduled no next read.
   if (!isRecorded && keep.lookAt && !recorded?.lookAt) await transfers.follow(key, keep.lookAt)
   return { ...seen, keep }
 }

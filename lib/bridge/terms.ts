@@ -108,8 +108,8 @@ function leastAmount(request: BridgeRequest, quote: Quote): bigint {
 }
 
 /**
- * Returns true if the fee of `amount` is at most about a tenth, judged by the quote of a larger amount. The pool's
- * share may dominate the fee of that quote, so the fee is limited to the bridge's minimum amount.
+ * Returns true if the fee of `amount` is at most about a tenth, judged by the quote of a larger amount. The fee of that
+ * quote may consist mostly of the pool's share. At most the bridge's minimum amount therefore counts as the fee.
  */
 function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean {
   const { min: least } = quote.limits
@@ -142,7 +142,7 @@ function toCommonUnit({ route: { source, destination }, inputAmount }: BridgeReq
   return { input: inputAmount * unit, output: outputAmount * 10n ** BigInt(source.decimals), unit }
 }
 
-/** Returns the exclusivity of a quote; no exclusivity if it lasts too long or names no relayer. */
+/** Returns a quote's exclusive relayer and the period in which only that relayer may fill. Returns no relayer if the period is too long. */
 function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerms, now: number) {
   const seconds = exclusivityParameter > MAX_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
   const isSome = exclusivityParameter > 0 && !isAddressEqual(exclusiveRelayer, zeroAddress)

@@ -258,15 +258,15 @@ export const Transfer = z.object({
   /** Block at which the deposit was found to be final; API responses name it as their source. */
   evidence: Evidence.optional(),
   quote: Quote.optional(),
-  /** Search for another transaction with the same deposit, after the deposit's own transaction vanished. */
+  /** Progress of the search for another transaction with the same deposit, after the deposit's own transaction vanished. */
   goneSearch: LogSearch.optional(),
   fillSearch: LogSearch.optional(),
   /** True once final blocks prove that there was no fill before the deadline. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
   /**
-   * Time at which the scheduled job refresh-chain reads the transfer next; absent if the job need not read it. The
-   * latter is so once clients were notified of the final outcome.
+   * Time at which the scheduled job refresh-chain reads the transfer next; absent if the job need not read the
+   * transfer. Clients, for example, have been notified of its final outcome.
    */
   lookAt: Timestamp.optional(),
   /**

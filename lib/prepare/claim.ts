@@ -14,7 +14,6 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** Unit in which a claim pays, by the kind of request. */
 const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
 
 type Claim = {
@@ -68,7 +67,6 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
   return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 
-/** Returns the simulation of the claim that pays most; the first of several that pay the same. */
 function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
   const paid = (dryRun: DryRun) => (dryRun.calls?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n)
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))

@@ -49,8 +49,9 @@ export async function makeDryRuns(
 }
 
 /**
- * Finds the result of a draft with one operation among simulations of several operations each; undefined if there is
- * none. The operations before it in the same simulation must have reverted, so that they changed nothing.
+ * Finds a draft's result among earlier simulations of several operations each, so that the draft need not be simulated
+ * again. The operations before it in the same simulation must have reverted, so that they changed nothing. Returns
+ * undefined if no simulation fits.
  */
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
   const [intent, ...more] = intents

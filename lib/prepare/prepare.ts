@@ -10,13 +10,13 @@ import type { AppError } from '../core/errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
-/** Parts in which deposits, withdrawals, claims and cancellations differ, given to `prepare`. */
+/** Input of `prepare` that differs between deposits, withdrawals, claims and cancellations. */
 export type PreparationPlan<Terms, Chosen extends DraftChoice> = {
   /** Plan that reads the vault's state, on which the choice of transactions depends. */
   readonly plan: ReadPlan<Terms>
   /** Drafts of transactions that are simulated in the same RPC request that reads the vault. Each simulates its operations in sequence. */
   readonly candidates: readonly Draft[]
-  /** Chooses the final drafts from the state that was read. Throws an AppError to refuse. */
+  /** Chooses the final drafts from the state that was read. Throws an AppError if the vault's state forbids the operation. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
   /** Name of the constant gas estimate that applies if no node can simulate. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
@@ -54,8 +54,8 @@ type Read<Terms> = {
 
 /**
  * Builds transactions: reads the vault, chooses drafts, simulates and verifies them. Takes one RPC round trip if the
- * chosen draft is among the candidates, else two. `read` may read other chains at the same time. Throws an AppError to
- * refuse, or `upstream_*`.
+ * chosen draft is among the candidates, else two. `read` may read other chains at the same time. Throws an AppError if
+ * the operation is refused, or `upstream_*`.
  */
 export async function prepare<Terms, Chosen extends DraftChoice>(
   reader: ChainReader,

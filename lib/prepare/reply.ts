@@ -52,7 +52,7 @@ export function toReply<Quote, Protocol extends string>(
 type Reply = z.output<typeof TransactionsReply> & {
   readonly withdrawal?: Withdrawal
   readonly deposit?: Deposit
-  /** Terms of the vault, as read at the older of the two hosts' blocks. */
+  /** Terms of the vault. A merged response has the terms at the older of two RPC hosts' blocks. */
   readonly terms?: object
 }
 
@@ -87,7 +87,7 @@ const WORSE_WITHDRAWAL = {
 } as const
 const WORSE_DEPOSIT = { shares: min, assets: min, fee: max } as const
 
-/** Denominator of the accepted difference between two RPC hosts' amounts: half a percent. */
+/** Accepted difference between two RPC hosts' amounts, as a denominator: 1/200 is half a percent. */
 const PARTS = 200n
 /** Maximum ratio between the gas estimates of two RPC hosts' simulations. */
 const MAX_GAS_FACTOR = 2n

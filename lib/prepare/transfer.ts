@@ -58,8 +58,8 @@ export function emptyPlan(address: Address): ReadPlan<undefined> {
 const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
 
 /**
- * Returns the plan that reads an account's balance of the chain's native coin. `address` is the contract of the plan,
- * which may be joined with others of that contract.
+ * Returns the plan that reads an account's balance of the chain's native coin. The plan can be joined with another plan
+ * of the same `address`.
  */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
   const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }

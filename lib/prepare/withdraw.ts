@@ -83,7 +83,7 @@ function draftsOf(vault: Vault, intents: readonly PlannedOperation[], views?: re
   return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...extra }))
 }
 
-/** Returns the shares that the vault may have to take from the account by an approval; at most one entry. */
+/** Returns the token spending that the account must approve if the vault pulls the account's shares; at most one entry. */
 function sharesPulled({ address, shareToken }: Vault, intents: readonly PlannedOperation[]): TokenSpending[] {
   return intents
     .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
@@ -104,7 +104,6 @@ function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount)
     .map((operation) => ({ operation, request: { vault, account, amount: value } }))
 }
 
-/** Returns true if the result of a view function rose by exactly `rise` during the simulated withdrawal. */
 function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
   const [before, after] = viewed.map((call) =>
     call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
@@ -112,7 +111,6 @@ function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: reado
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-/** Returns the amounts of a withdrawal: from its simulation, or else from the vault's state. */
 function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets, prolongs = null } = terms
   const { returns, isAsync = false } = operation ?? {}
@@ -136,7 +134,6 @@ function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, las
   }
 }
 
-/** Returns the vault's fee in assets; null if the value or the payment of the shares is unknown. */
 function feeIn(value: bigint | null, assets: bigint | null): bigint | null {
   if (value === null || assets === null) return null
   return value > assets ? value - assets : 0n

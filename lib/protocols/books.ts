@@ -43,8 +43,8 @@ export type ForeignTransfer = {
 } & EventOrigin
 
 /**
- * Rules of one protocol that compute a vault's price and its accounts' ledger entries from its events. They are pure: equal events give
- * equal results.
+ * Rules of one protocol that compute a vault's price and its accounts' ledger entries from its events. The rules are
+ * pure functions: equal events give equal results.
  */
 export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
   /** Names of the events that can change the share price, except mints and burns. */
@@ -55,9 +55,9 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
    */
   findForeignTransferSource?(vault: V): { readonly token: Address; readonly from: Address }
   /**
-   * Returns a transaction's events with their account arguments in the order of the ERC, because some vaults exchange
-   * them. Absent if all vaults of the protocol follow the ERC. With `ofAccount`, `events` are only those that name this
-   * account.
+   * Returns a transaction's events with their account arguments in the order of the ERC, because some vaults emit them
+   * in another order. Absent if all vaults of the protocol follow the ERC. With `ofAccount`, `events` are only those
+   * that name this account.
    */
   normalizeEvents?(events: readonly Event[], ofAccount?: Address): readonly Event[]
   /** Returns the share transfer that belongs to an event: the mint of a deposit, or a move into or out of a request. */
@@ -68,12 +68,12 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
   foldLedgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
    * Returns the value of one whole share after a transaction; null if its events do not show the value. Absent if the
-   * protocol's events never show the value. The protocol's `sharePrice` then reads it from the chain.
+   * protocol's events never show the value: `Protocol.shareValue` is then the call that reads it from the chain.
    */
   priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
   /** Returns the ledger entries of each event, except those for share transfers between accounts. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
-  /** Returns the shares that an event moves between owners although no Transfer event shows it. */
+  /** Returns the transfer of shares between owners that an event means without any Transfer event; undefined if there is none. */
   findHandover(vault: V, event: Event): ShareTransfer | undefined
   /**
    * Returns the requests that an event settles. Absent if no event shows settlements, so that each open request must be read from the
@@ -103,10 +103,10 @@ type SettlementStep =
 
 type OwnEntry = { readonly account: Address } & EntryDetails
 
-/** Move of shares from one account to another, also a mint or a burn. */
+/** Transfer of shares from one account to another; a mint or a burn is one too. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
-/** Move of shares whose sender or recipient may be unknown. */
+/** Transfer of shares whose sender or recipient may be unknown. */
 export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
 
 /** Returns true if an event is a Transfer of shares, which includes mints and burns. */

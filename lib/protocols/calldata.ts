@@ -30,7 +30,6 @@ export type Operation = {
   decode(data: Hex): Terms | undefined
 }
 
-/** Arguments decoded from an operation's calldata. */
 type Terms = {
   readonly amount: bigint
   /** Receiver of the shares or assets, and owner of the request; absent if the call names none, so that the sender is the receiver. */

@@ -115,7 +115,7 @@ async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise
       if (answers[index] === false) without = Math.max(without, block)
       if (answers[index] === true) withCode = Math.min(withCode, block)
     }
-    // A missing state matters only between the last block without code and the first block with code, as far as known.
+    // A missing state matters only between the last block known to lack code and the first block known to have code.
     if (probes.some((block, index) => answers[index] === null && block > without && block < withCode)) return null
     isFirst = false
   }

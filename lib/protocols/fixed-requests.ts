@@ -9,10 +9,10 @@ export function isFixed(entry: LedgerEntry): entry is FixedRequest {
 }
 
 /**
- * Returns, for each payment among an account's ledger entries, the requests that it completes. A vault pays all open
- * requests of an account together, in a transfer that names only the receiver. A payment that equals the sum requested
- * since the last one completes this account's requests. Any other payment is for another account's requests and is left
- * out.
+ * Returns, for each payment among an account's ledger entries, the requests that the payment completes. A vault pays
+ * all open requests of an account together, in a transfer that names only the receiver. A payment completes this
+ * account's requests if it equals the sum requested since the last such payment. Any other payment is for another
+ * account's requests, and is left out.
  */
 export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, readonly FixedRequest[]> {
   const paid = new Map<LedgerEntry, readonly FixedRequest[]>()

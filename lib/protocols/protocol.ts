@@ -24,7 +24,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   overview(vault: V): ReadPlan<Overview>
   /** Returns the call that values these shares in the asset's smallest unit; absent if the vault's events show the value. */
   shareValue?(vault: V, shares: bigint): Call<bigint>
-  /** Returns the accounts that operate the vault; absent if the protocol has none. */
+  /** Returns the accounts that operate the vault; absent if the protocol defines no such accounts. */
   roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
   /** Reads the balances and requests of one account. */
   account(vault: V, account: Address): ReadPlan<AccountSnapshot>
@@ -103,8 +103,8 @@ export type DepositTerms = {
   readonly terms: ReadTerms
   readonly allowance: bigint
   /**
-   * Returns the assets that the vault still takes. The amount is below zero if the vault is over its limit, undefined if no limit is known.
-   * Throws `upstream_bad_answer` if the vault does not report it.
+   * Returns the assets that the vault still takes. The amount is below zero if the vault is over its limit, undefined
+   * if no limit is known. Throws `upstream_bad_answer` if the vault does not report a needed amount.
    */
   readonly room: () => bigint | undefined
   /** Returns the shares that a deposit of these assets gives at the present price, after fees; null if unknown. */
@@ -177,8 +177,8 @@ export type CancelTerms = {
 }
 
 /**
- * Function that completes a result at block `at`, and reads the chain again only if that is necessary. It throws `upstream_*`, such as
- * `upstream_bad_answer` for an amount that the vault does not report.
+ * Function that completes the result of a read plan at block `at`. It reads the chain again only if the plan did not
+ * suffice. It throws `upstream_*`, such as `upstream_bad_answer` for an amount that the vault does not report.
  */
 export type Completion<T> = (reader: ChainReader, at: bigint) => Promise<T>
 

@@ -344,7 +344,6 @@ function findInDeposit(
   ]
 }
 
-/** Result of one simulated withdrawal operation, and the account's balances after the operation. */
 type ExitTrial = {
   readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
@@ -352,7 +351,6 @@ type ExitTrial = {
   readonly assets: bigint | undefined
   readonly shares: bigint | undefined
 }
-/** Withdrawal operation that works, with the assets that it paid and the shares that it took. */
 type WorkingExit = Pick<ExitTrial, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
 
 /** Returns the first operation that pays, or that takes shares to pay later. Also returns why each earlier operation failed. */

@@ -33,7 +33,7 @@ export type Yields = {
   readonly growth: Growth | null
 }
 
-/** Yields of a vault of which no share price is known. */
+/** Yields of a vault without a stored share price: all are unknown. */
 export const NO_YIELDS: Yields = {
   annualYield: null,
   annualYields: { '7d': null, '30d': null, '90d': null },

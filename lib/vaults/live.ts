@@ -56,9 +56,9 @@ export function liveVaults({
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<RecordedYields>
-  /** Never rejects: unknown values are null. */
+  /** Returns a function that values token amounts in US dollars. Never rejects; unknown values are null. */
   readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
-  /** Never rejects: unknown campaigns are null. */
+  /** Returns a function that lists a vault's reward campaigns. Never rejects; unknown campaigns are null. */
   readonly getCampaigns: (chainIds: Iterable<number>) => Promise<(vault: Vault) => Response['rewards']>
   /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
@@ -68,7 +68,8 @@ export function liveVaults({
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [read] = await Promise.all([
       readOverviews(chainId, vaults),
-      // Caches the earlier prices meanwhile, so that the calls of `getYield` below need not wait.
+      // These calls only cache the earlier prices while the chain is read. The calls of `getYield` below then need not
+      // wait.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(

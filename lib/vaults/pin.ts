@@ -117,7 +117,7 @@ export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Vaul
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
 
-/** Denominator of the largest price change that is accepted: one tenth. */
+/** Largest accepted price change, as a denominator: 1/10 is a tenth. */
 const PARTS = 10n
 /** Change in the value of all shares, in the asset's smallest unit, up to which a price change counts as rounding. */
 const ROUNDING = 100n

@@ -22,14 +22,14 @@ export type BlockPrice = z.output<typeof BlockPrice>
 /** Share price to store, with the vault's total assets if known. */
 export type NewPrice = BlockPrice & { readonly totalAssets?: bigint | undefined }
 
-/** New share prices of a vault to store. `known` are the vault's last stored prices, which the new ones are compared with. */
+/** New share prices of a vault to store. `known` are the last prices stored before, which show if a new price is the first of its day. */
 export type NewPrices = {
   readonly vault: VaultKey
   readonly prices: readonly NewPrice[]
   readonly known: readonly BlockPrice[]
 }
 
-/** Share prices in a vault's progress record, which also has the last block whose events were read. */
+/** Share prices in the record of a vault's reading progress. The record also has the last block whose events were read. */
 export const KnownPrices = z.object({
   /** Earliest stored share price; absent while none is stored. */
   firstPrice: BlockPrice.optional(),
@@ -48,7 +48,7 @@ export function priceBefore(prices: readonly BlockPrice[], block: bigint): Block
     )
 }
 
-/** Adds new prices to the prices in a vault's progress record. `through` is the last block whose events were read. */
+/** Adds new prices to the prices in the record of a vault's reading progress. `through` is the last block whose events were read. */
 export function addPrices(
   { firstPrice, lastPrices = [] }: KnownPrices,
   added: readonly BlockPrice[],

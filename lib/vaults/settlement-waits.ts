@@ -23,11 +23,17 @@ export type LastWaits = z.output<typeof LastWaits>
 export const WaitsByKind = z.partialRecord(RequestKind, LastWaits)
 export type WaitsByKind = z.output<typeof WaitsByKind>
 
-/** Maximum number of settlements that are stored per vault and kind of request; and the minimum number for an estimate. */
+/**
+ * Maximum number of settlements whose waits are stored, per vault and kind of request. MIN_SETTLEMENTS is the number
+ * that an estimate needs.
+ */
 const MAX_SETTLEMENTS = 20
 const MIN_SETTLEMENTS = 5
 
-/** Adds a settlement to a vault's last settlements. `seconds` are the waits of its requests. Returns `last` unchanged if there are none. */
+/**
+ * Adds the waits of one settlement to a vault's last settlements. `seconds` has one wait for each settled request.
+ * Returns `last` unchanged if `seconds` is empty.
+ */
 export function addWaits(last: LastWaits, seconds: readonly number[]): LastWaits {
   if (seconds.length === 0) return last
   return [...last, { p50: percentile(seconds, 0.5), p90: percentile(seconds, 0.9) }].slice(-MAX_SETTLEMENTS)

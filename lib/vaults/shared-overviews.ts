@@ -77,8 +77,8 @@ export function sharedOverviews({
 const texts = new WeakMap<VaultOnChain, string>()
 
 /**
- * Returns a vault's on-chain properties as text. Clients share a read of a vault only if these texts are equal: a
- * client's record may be of another version of the vault.
+ * Returns a vault's on-chain properties as text. Two clients' records of one vault may have different properties, and
+ * then need separate reads.
  */
 function textOf(vault: VaultOnChain): string {
   const before = texts.get(vault)

@@ -21,8 +21,8 @@ const CACHED_MS = 15 * MINUTE_MS
  */
 const UNKNOWN_MS = 1_000
 /**
- * Seconds after the beginning of a UTC day until which the first price of that day is awaited. The scheduled job
- * refresh-chain reads a price about every hour.
+ * Maximum seconds after the beginning of a UTC day for a price to count as the first price of that day. The scheduled
+ * job refresh-chain reads a price about every hour.
  */
 const FIRST_READ_SECONDS = 2n * HOUR_SECONDS
 
@@ -83,7 +83,7 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
     const key = `${vault.chainId} ${vault.address} ${day}`
     const before = cached.get(key)
     if (before && now() < before.until) return before.promise
-    // The read starts in `setImmediate`, so all calls before that share it.
+    // The table is read in `setImmediate`, once for all lookups that wait by then.
     const lookup = { vault, day, until: Number.POSITIVE_INFINITY, ...Promise.withResolvers<EarlierPrices>() }
     cached.set(key, lookup)
     if (waiting.push(lookup) === 1) setImmediate(lookUpWaiting)
@@ -98,8 +98,8 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
 }
 
 /**
- * Reads vaults' earlier prices. Returns no prices for a vault whose events are not yet recorded up to seven days before
- * `day`. Its price of that day may still be stored.
+ * Reads vaults' earlier prices. Returns no prices for a vault whose recorded events do not yet reach the day seven days
+ * before `day`. A price of that day may still be stored.
  */
 async function readEarlier(
   { records, prices }: Pick<YieldServices, 'records' | 'prices'>,

@@ -17,7 +17,7 @@ export const UNOWNED_ACCOUNT: Address = '0x000000000000000000000000000000000000d
 /** Limit from which a vault counts as unlimited. Unlimited vaults report 2^256, or 2^112 (Euler), minus their holdings. */
 const NO_LIMIT = 2n ** 100n
 
-/** Returns the calls that read a vault's deposit limit for an account; see `parseLimits`. */
+/** Returns the calls that read a vault's deposit limit for an account. `parseLimits` parses their results. */
 export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
   return {
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
@@ -36,7 +36,7 @@ export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<Retur
   return { hasCap, room: isKnown ? (hasCap === false ? null : maxDeposit) : undefined }
 }
 
-/** Details of the error for a limit of 0. The details name no time, because no known vault reports when deposits reopen. */
+/** Details of the error for a vault whose deposit limit is 0. They name no time, because no known vault reports when deposits reopen. */
 const TAKES_NOTHING = {
   details: [{ field: 'vaultAddress', issue: 'takes nothing from the user now: its limit (maxDeposit) is 0' }],
 }
@@ -79,8 +79,8 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
 }
 
 /**
- * Returns functions that estimate a deposit. `shares` is the vault's preview for the deposit `amount`, `price` the
- * result of the call of `precisePrice`.
+ * Returns functions that estimate a deposit. `shares` is what the vault previews for the deposit `amount`. `price` is
+ * the result of the call that `precisePrice` returns.
  */
 export function estimateDeposit(
   amount: bigint,

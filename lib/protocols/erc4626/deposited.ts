@@ -29,8 +29,8 @@ export function namesReceiverFirst(
   const taken = takeMatches(left, ofOne, 'owner')
   const [first, second] = [takeMatches(new Map(left), ofTwo, 'sender'), takeMatches(new Map(left), ofTwo, 'owner')]
   if (first !== second) return first > second
-  // The account paid for the other party if none of the shares arrived at the account. Events that call the payer
-  // `owner` name the receiver first.
+  // A payer receives none of the shares. If `ofAccount` is the payer, and every event names it as `owner`, the events
+  // name the receiver first.
   const isPayer = ofAccount !== undefined && arrivals.filter(({ to }) => to === ofAccount).length === taken
   return isPayer && ofTwo.every(({ owner }) => owner === ofAccount)
 }

@@ -52,7 +52,7 @@ export function erc4626WithdrawalTerms(
     const limit = isClaimed ? undefined : answers.limit
     const requested = isOfAssets ? amount.assets : requireValue(shares)
     const value = shares === null ? null : worth(shares)
-    // `withdraw` rounds the shares up. The rounded part is not a fee.
+    // `withdraw` rounds up the shares that it takes. The rounding difference is not a fee.
     const isRounding = isOfAssets && value !== null && value - requested <= (worth(1n) ?? 0n) + 1n
     const preview = amount === 'max' ? undefined : answers.previewRedeem
     const payment: Step = { name: isOfAssets ? 'withdraw' : 'redeem', amount: requested }

@@ -14,18 +14,18 @@ import { canCancel, type Erc7540Vault } from './vault.ts'
 const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
 
 /**
- * Limit on the requests, made by others for the account, that are read: the 50 largest and the 50 latest ones. Anyone
- * can make requests for an account. Hiding a real one thus costs an attacker many larger ones. The account's own
+ * Limit on the requests, made by others for the account, that are read: the 50 largest and the 50 latest. Anyone can
+ * make requests for an account. Hiding a real request thus costs an attacker many larger requests. The account's own
  * requests are all read.
  */
 const MAX_OF_OTHERS = 50
-/** Maximum number of requests that one read plan covers. */
+/** Maximum number of deposit or withdrawal requests whose state one batch of contract calls reads. */
 const REQUESTS_PER_PLAN = 100
 
 /**
  * Reads an account. The vault reports claimable amounts in total, but pending amounts by request id. Some vaults report
- * all requests under id 0. If they report nothing there, the ids come from the account's ledger entries, which takes
- * one more round trip.
+ * all requests under id 0. If nothing is open under id 0, the ids come from the account's ledger entries, which takes
+ * one more RPC round trip.
  */
 export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault

@@ -94,7 +94,7 @@ function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigi
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
-/** Returns the ledger entries of an event. `burn` is the preceding burn of shares that no other event explains. */
+/** Returns the ledger entries of an event. `burn` is the burn of shares that the event may cause. */
 function entriesOf(event: Event, burn: Burn | undefined): ReturnType<LedgerRules['entries']>[number] {
   switch (event.eventName) {
     case 'DepositRequest': {
@@ -130,12 +130,11 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<LedgerRules
   }
 }
 
-/** Burn of shares that no event has explained yet, with its index among the transaction's events. */
 type Burn = { readonly from: Address; readonly value: bigint; readonly index: number }
 
 /**
- * Returns, for each event of a transaction, the burn of shares that the event may explain. The vault's next event after
- * a burn explains it. Only Transfer events, which mint the exit fee, can lie between the two.
+ * Returns, for each event of a transaction, the burn of shares that the event may cause. A withdrawal burns shares
+ * before the vault emits its event. Only Transfer events, which mint the exit fee, can lie between the two.
  */
 function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   let burn: Burn | undefined
@@ -147,7 +146,6 @@ function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   })
 }
 
-/** Burn of shares, with the total assets and the supply before the burn. */
 type LedgerBurn = Burn & { readonly before: Ledger }
 
 function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: LedgerBurn | undefined): Ledger {

@@ -9,7 +9,7 @@ import type { LagoonVault } from './vault.ts'
 
 /**
  * Reads the calls that claim settled requests, which a vault always pays unless it is paused. Parsing throws an
- * AppError if there is nothing to claim.
+ * AppError if nothing is claimable or the vault is paused.
  */
 export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]

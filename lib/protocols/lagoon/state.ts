@@ -69,7 +69,10 @@ export type LagoonState = {
    * before 0.5.
    */
   readonly totalAssetsExpiration: bigint | undefined
-  /** Time of the last valuation, in seconds since 1970. It is the time at which fees were last taken, because settlements take them. */
+  /**
+   * Time of the last valuation, in seconds since 1970. The contract stores it as the time at which fees were last
+   * taken, because settlements take fees.
+   */
   readonly valuedAt: bigint | undefined
   readonly rates: LagoonRates | undefined
   readonly state: VaultState
@@ -84,7 +87,7 @@ export type LagoonRates = {
   readonly haircut: bigint
 }
 
-/** Vault whose silo may be unknown, as it is while an operator adds the vault. */
+/** Vault whose silo contract is not known yet while an operator adds the vault. */
 type ReadableVault = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
 /** State of an account, in smallest units. A value is undefined if the vault does not report it. */
@@ -127,7 +130,7 @@ export function readLagoonAccount(
   })
 }
 
-/** Reads the assets that the vault can take from its safe, the account that holds them; undefined if unknown. */
+/** Reads the assets that the vault can take from its safe, the account that holds the vault's assets; undefined if unknown. */
 export function readLagoonSafe({
   address,
   asset,

@@ -213,8 +213,7 @@ function buildExcessError(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   }
   const all = account.shares + settled.claimableShares
   const { assets } = payment(terms, all, rates)
-  // The vault refuses shares that are worth nothing. The error then names 0 assets instead of the number of shares,
-  // which would not help the user.
+  // The vault refuses shares that are worth nothing. A maximum of 0 makes the error name no amount that would work.
   return buildBalanceError(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
 }
 
