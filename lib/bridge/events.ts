@@ -215,10 +215,6 @@ export function parseMessage({ relayData }: BridgeDeposit) {
   }
 }
 
-/**
- * Parses the vault deposit that a call makes, directly or with the handler contract's balance as amount. Returns an
- * array of at most one deposit.
- */
 function parseDepositCall({ target, callData }: { target: Address; callData: Hex }) {
   const [vault, data] = decodeCall(handlerAbi, callData)?.args ?? [target, callData]
   const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
@@ -290,7 +286,6 @@ function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit:
   })
 }
 
-/** Returns the due amounts for which there is a transfer of the same amount. Each transfer counts once. */
 function selectPaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
   const left = [...transfers]
   return due.filter((amount) => {

@@ -161,7 +161,6 @@ async function searchFill(
   }
 }
 
-/** Adds the event of a slow fill request to the transfer, if one call for recent blocks finds the event. */
 async function withSlowFill(
   poll: Poll,
   destination: ChainReader,
@@ -192,7 +191,6 @@ function toTopic(value: bigint): Hex {
   return numberToHex(value, { size: 32 })
 }
 
-/** Returns true if the deposit was not filled before its deadline, and no reorganisation can change that. */
 async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
   if (!poll.budget.reaches(3)) return false
   const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [hashRelay(deposit)])

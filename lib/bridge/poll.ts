@@ -39,7 +39,7 @@ export type Poll = {
 export type PollResult = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
 const MAX_REQUESTS = 6
-/** Maximum number of RPC calls of one poll, to all chains together. */
+/** Maximum number of RPC calls of one poll (one read of a transfer's state), to all chains together. */
 export const MAX_CALLS = 8
 
 /** Number of RPC requests and calls that one poll may still make. */

@@ -116,7 +116,6 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
   return end(isPaid ? 'expired_undecided' : 'refund_not_found')
 }
 
-/** Starts the search at the block of the payment that the bridge's API reports, else at the newest final block. */
 async function beginSearch(
   { budget, fetchHint }: Poll,
   source: ChainReader,
@@ -136,7 +135,6 @@ function isCrowded({ rivals, payments, leads }: RefundSearch): boolean {
   return rivals.length + payments.length + leads.length > MAX_KEPT
 }
 
-/** Adds the depositor's other deposits in the same token, for which the pool may owe refunds. */
 function addDeposits(
   search: RefundSearch,
   source: ChainReader,
@@ -165,7 +163,7 @@ function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }):
   return amount * DUST_DIVISOR < deposit.relayData.inputAmount
 }
 
-/** Adds transactions that may contain a payment; their receipts must still be read. Payments below the dust limit need no receipt. */
+/** Adds transactions whose receipts may prove a payment. Payments below the dust limit need no receipt. */
 function addLeads(
   search: RefundSearch,
   transfer: Transfer,

@@ -290,7 +290,6 @@ async function readGone(
   return { isFinal: false, sent: withDeposit(sent, terms, { ...others, ...(kept && { search: kept }) }) }
 }
 
-/** Removes blocks after `last` from the searched range, so that they are searched again; undefined if no blocks remain. */
 function limitSearch(search: LogSearch | undefined, last: BlockHeader | undefined): LogSearch | undefined {
   if (!search || !last || search.low > last.number) return undefined
   return { ...search, high: min(search.high, last.number) }
@@ -325,7 +324,6 @@ async function findReplacement(
   })
 }
 
-/** Returns true if final blocks exclude a deposit with these terms, because its nonce is used or its quote is too old. */
 async function isImpossible(
   poll: Poll,
   source: ChainReader,
@@ -362,10 +360,6 @@ function transactionRequest(hash: Hash): RpcRequest {
   return { method: 'eth_getTransactionByHash', params: [hash] }
 }
 
-/**
- * Parses a transaction, mined or not; undefined if the node does not have it. Throws `upstream_bad_answer` for a
- * transaction with another hash.
- */
 function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
   const parsed = parseResult(PoolTransaction.nullable(), outcome)
   if (parsed && parsed.hash !== hash) throw badAnswer('another transaction')

@@ -128,7 +128,6 @@ export async function readTransfer(
   return kept
 }
 
-/** Returns the deposits of a hash. Reads them from the chain unless all of them are stored and need no more calls. */
 async function readSighting(
   poll: Poll,
   question: SourceRequest,

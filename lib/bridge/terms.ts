@@ -102,7 +102,6 @@ function nameField(detail: ErrorDetail): ErrorDetail {
   return { ...detail, issue: `must be left out: the paid amount ${detail.issue}` }
 }
 
-/** Estimates, from the quote of a smaller amount, the minimum amount whose fee is at most a tenth of the amount. */
 function leastAmount(request: BridgeRequest, quote: Quote): bigint {
   return max(FEES_OF_LEAST_AMOUNT * feeOf(request, quote), quote.limits.min)
 }
@@ -142,7 +141,6 @@ function toCommonUnit({ route: { source, destination }, inputAmount }: BridgeReq
   return { input: inputAmount * unit, output: outputAmount * 10n ** BigInt(source.decimals), unit }
 }
 
-/** Returns a quote's exclusive relayer and the period in which only that relayer may fill. Returns no relayer if the period is too long. */
 function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerms, now: number) {
   const seconds = exclusivityParameter > MAX_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
   const isSome = exclusivityParameter > 0 && !isAddressEqual(exclusiveRelayer, zeroAddress)

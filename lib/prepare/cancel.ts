@@ -13,7 +13,6 @@ import type { Vault } from '../vaults/vault.ts'
 import { type DryRun, pickFirstWorking } from './dry-run.ts'
 import { prepare } from './prepare.ts'
 
-/** Cancellation of a pending request. `listEntries` returns the account's ledger entries in the vault up to the block `to`. */
 type Cancellation = {
   readonly vault: Vault
   readonly account: Address

@@ -8,7 +8,6 @@ import { max, min } from '../core/bigint.ts'
 import { MINUTE_MS } from '../core/time.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
-/** Transactions prepared for one chain. With a `quote`, the bridge sends the funds to another chain. */
 type Prepared<Quote> = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
@@ -56,7 +55,6 @@ type Reply = z.output<typeof TransactionsReply> & {
   readonly terms?: object
 }
 
-/** Expected amounts of a deposit, in smallest units; null if unknown. */
 type Deposit = {
   readonly shares: bigint | null
   readonly assets: bigint
@@ -64,7 +62,6 @@ type Deposit = {
   readonly isEstimate: boolean
 }
 
-/** Expected amounts of a withdrawal, in smallest units; null or absent if unknown. */
 type Withdrawal = {
   readonly shares: bigint
   readonly assets: bigint | null

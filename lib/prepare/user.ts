@@ -4,7 +4,6 @@ import { toBridgedToken } from '../bridge/tokens.ts'
 import { AppError } from '../core/errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 
-/** Other chain of a transfer, and the token (or COIN_ADDRESS) that the user sends or receives on that chain. */
 type OtherChain = { readonly chainId: number; readonly token: Address }
 
 /**

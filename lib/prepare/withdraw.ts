@@ -15,7 +15,6 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** Withdrawal of an account from a vault. With a `destination`, the bridge sends the assets on to another chain. */
 type Withdrawal = {
   readonly vault: Vault
   readonly account: Address

@@ -138,7 +138,6 @@ export async function simulateRoundTrip(
 
 const CANNOT_SIMULATE = 'no node simulates with made-up balances'
 
-/** Function that simulates the transactions of several blocks and returns all results in order; undefined if no node can simulate. */
 type Simulate = (
   storage: StorageOverrides,
   blocks: readonly (readonly Transaction[])[],
@@ -158,9 +157,8 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 }
 
 /**
- * Reads the latest block, the deposit operation or its refusal, and the amount to deposit, in one HTTP request. Also
- * returns the shares that such a deposit is worth, and the storage slots of balances. The slots are undefined if no
- * node can simulate.
+ * Reads in one HTTP request what the simulation starts from: block, deposit operation, amounts and storage slots of
+ * balances. The slots are undefined if no node can simulate.
  */
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
@@ -194,7 +192,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
 }
 
 /**
- * Simulates a deposit. Returns its transactions, the received shares, the remaining assets and contradictions. If the
+ * Simulates a deposit. The result has the shares that arrive (`got`) and the assets that remain (`left`). If the
  * deposit fails, `why` is the reason.
  */
 async function tryDeposit(
@@ -231,8 +229,8 @@ async function tryDeposit(
 }
 
 /**
- * Simulates withdrawals after a deposit. Returns the first withdrawal that works, the value of the shares before and
- * after the deposit, and contradictions. Returns undefined if no node can simulate.
+ * Simulates withdrawals after a deposit. The result has the first withdrawal that works, and the value of the shares
+ * before and after the deposit. Returns undefined if no node can simulate.
  */
 async function tryExits(
   simulate: Simulate,
@@ -353,7 +351,6 @@ type ExitTrial = {
 }
 type WorkingExit = Pick<ExitTrial, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
 
-/** Returns the first operation that pays, or that takes shares to pay later. Also returns why each earlier operation failed. */
 function findExit(
   tries: readonly ExitTrial[],
   start: { readonly assets: bigint; readonly shares: bigint },
@@ -405,7 +402,6 @@ function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
   ]
 }
 
-/** Returns true if two amounts differ by more than 0.01 % and by more than rounding. */
 function isDifferent(preview: bigint | undefined, actual: bigint): boolean {
   if (preview === undefined) return false
   const difference = max(preview, actual) - min(preview, actual)

@@ -18,7 +18,6 @@ import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { RecordedYields } from './yields.ts'
 
-/** Data of a vault for an API response; undefined fields could not be read. */
 type LiveVault = {
   readonly vault: Vault
   /** Yields up to the share price in `state`, and the seconds that requests waited for settlements. */
@@ -30,7 +29,6 @@ type LiveVault = {
   readonly evidence: Evidence | undefined
 }
 
-/** Function that returns the value of an amount of a token in US dollars; null if unknown. */
 type TokenValue = (
   token: { readonly chainId: number; readonly address: string; readonly decimals: number },
   amount: bigint,

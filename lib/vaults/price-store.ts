@@ -71,10 +71,7 @@ export function priceStore(table: Table) {
 }
 export type PriceStore = ReturnType<typeof priceStore>
 
-/**
- * Builds the table items of new prices. A price is stored if it is the last known price of its hour, or the first known
- * price of its day.
- */
+/** Builds the table items of new prices that are the last known price of their hour, or the first known price of their day. */
 function buildItems({ vault, prices, known }: NewPrices): Item[] {
   const isNew = new Set<BlockPrice>(prices)
   const inOrder: readonly NewPrice[] = sortByBlock([...known, ...prices])

@@ -35,7 +35,6 @@ export function namesReceiverFirst(
   return isPayer && ofTwo.every(({ owner }) => owner === ofAccount)
 }
 
-/** Counts the deposits whose shares were transferred to the account in argument `name`. Removes these transfers from `left`. */
 function takeMatches(left: Map<string, number>, deposits: readonly DepositArgs[], name: 'sender' | 'owner'): number {
   return deposits.filter(({ [name]: receiver, shares }) => {
     const key = keyOf(receiver, shares)

@@ -110,7 +110,6 @@ function amountOf(request: RequestEntry): bigint {
   return request.kind === 'deposit' ? request.assets : request.shares
 }
 
-/** Open amounts of an account's requests. `pending` is the total that waits for a settlement. `cancelled` amounts can be claimed back. */
 type OpenRequests = { readonly pending: bigint; readonly cancelled: readonly CancelledRequest[] }
 
 /**

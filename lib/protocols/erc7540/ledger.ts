@@ -101,7 +101,6 @@ export const erc7540Books: LedgerRules<Erc7540Vault, Event> = {
   },
 }
 
-/** Returns `payer` of a request, the owner of the spent assets or shares; empty if the owner is the controller. */
 function payerOf({ controller, owner }: { readonly controller: Address; readonly owner: Address }) {
   return owner === controller ? {} : { payer: owner }
 }

@@ -20,7 +20,6 @@ const ASYNC_REDEMPTION = '0x620ee8e4'
 const CANCELS_DEPOSITS = '0x8bf840e3'
 const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
-/** Reads from ERC-165 which features the vault supports. A missing result means that the vault lacks the feature. */
 function readInterfaces(address: Address) {
   const calls = {
     isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),

@@ -51,7 +51,6 @@ type RequestState = {
   readonly requestId: bigint
   readonly pending: bigint
   readonly isCancelling: boolean
-  /** Amount of a granted cancellation that is still to be claimed. */
   readonly cancelled: bigint
 }
 
@@ -95,7 +94,6 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
   return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
 }
 
-/** Reads the state of one request. The returned function throws `upstream_bad_answer` if the vault does not report the request. */
 function requestState(
   vault: Erc7540Vault,
   account: Address,

@@ -7,7 +7,6 @@ import type { LagoonVault } from './vault.ts'
 
 type Event = EventOf<typeof lagoonAbi> | EventOf<typeof erc20Abi>
 
-/** Names of the events that contain a new amount of total assets. */
 const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
 /**

@@ -16,7 +16,10 @@ export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: Req
   return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => decide(vault, snapshot))
 }
 
-/** Reads the call that cancels pending requests. The call cancels them entirely, and works only before the vault's next epoch begins. */
+/**
+ * Reads the call that cancels pending requests entirely. The call works only until the vault's next epoch, a period
+ * whose requests settle together.
+ */
 export function lagoonCancelTerms(
   vault: LagoonVault,
   account: Address,

@@ -141,7 +141,8 @@ export function readLagoonSafe({
     allowance: call(asset, erc20Abi, 'allowance', [safe, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
-    // The safe in the vault's record may have been replaced since. These amounts are then of the wrong account.
+    // The safe in the vault's record may have been replaced since. Its balance and allowance then say nothing about the
+    // vault.
     const isKnown = state.safe === safe && balance !== undefined && allowance !== undefined
     return isKnown ? min(balance, allowance) : undefined
   })
@@ -379,7 +380,7 @@ function generationOf(version: string | undefined, hasSiloGetter: boolean): Gene
   return minor === '5' ? '0.5' : 'before 0.5'
 }
 
-/** Returns the fee rates. Versions before 0.6 have only the first two rates. */
+/** Returns the fee rates. Versions before 0.6 report only the first two rates. */
 function ratesOf(
   generation: Generation,
   {

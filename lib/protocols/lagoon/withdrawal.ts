@@ -25,7 +25,6 @@ type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly cl
 type LagoonWithdrawalState = {
   readonly vault: LagoonState
   readonly account: WithdrawingAccount
-  /** Shares and assets that claiming all settled requests gives. */
   readonly settled: { readonly claimableShares: bigint; readonly redeemableAssets: bigint }
   readonly rates: Rates
   /** Assets that the vault can take from its safe, the account that holds its assets; undefined if unknown. */
@@ -178,7 +177,6 @@ function isOfAssets(amount: WithdrawalAmount): amount is { readonly assets: bigi
   return typeof amount === 'object' && 'assets' in amount
 }
 
-/** Returns the shares that a withdrawal takes. For an amount of assets, returns the minimum number of shares that pays these assets. */
 function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
   if (amount === 'max') return all
   if (!isOfAssets(amount)) return amount.shares
