@@ -144,8 +144,8 @@ async function readReceipt(
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
-    // The transaction contains operations or deposits of other accounts. The requested account's deposit may be
-    // missing, or a later poll may read it.
+    // The transaction contains a user operation of the account, or deposits of other accounts. The account's own
+    // deposit may be missing, or a later poll may read it.
     const isOthers = operations.length > 0 || all.length > 0
     if (isOthers)
       return {

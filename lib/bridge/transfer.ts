@@ -25,7 +25,7 @@ const EVENT_KINDS = {
 /** Event on a chain that proves a step of a transfer. */
 export const TransferEvent = z
   .object({
-    // The cast: Object.keys gives the keys the type string.
+    // The cast holds: Object.keys types the object's own keys as string.
     kind: z.enum(Object.keys(EVENT_KINDS) as (keyof typeof EVENT_KINDS)[]).describe(
       Object.entries(EVENT_KINDS)
         .map(([kind, meaning]) => `${kind}: ${meaning}`)
@@ -58,7 +58,7 @@ const REASONS = {
   undelivered: 'it arrived without an instruction, at a public contract from which anyone can take it',
   destination_not_followed: 'the status stays bridging because this service does not read the destination chain',
 }
-// The cast: Object.keys gives the keys the type string.
+// The cast holds: Object.keys types the object's own keys as string.
 const Reason = z.enum(Object.keys(REASONS) as (keyof typeof REASONS)[])
 const ABOUT_REASONS = [
   'Reason why it failed or is no longer followed, else null',

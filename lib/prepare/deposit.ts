@@ -73,7 +73,7 @@ function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigin
   return fee > 2n * unit + 1n ? fee : 0n
 }
 
-/** Returns the shares that the account received in the simulated deposit; undefined if the simulation has no logs of them. */
+/** Returns the shares that the account received in the simulated deposit; undefined if the simulation shows no share transfers. */
 function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success' || !call.logs) return undefined
   const arrivals = call.logs.flatMap((log) => {

@@ -50,7 +50,7 @@ export async function makeDryRuns(
 
 /**
  * Finds a draft's result among earlier simulations of several operations each, so that the draft need not be simulated
- * again. The operations before it in the same simulation must have reverted, so that they changed nothing. Returns
+ * again. All operations before the draft's in that simulation must have reverted, so that they changed nothing. Returns
  * undefined if no simulation fits.
  */
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {

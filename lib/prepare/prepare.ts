@@ -14,7 +14,7 @@ import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseD
 export type PreparationPlan<Terms, Chosen extends DraftChoice> = {
   /** Plan that reads the vault's state, on which the choice of transactions depends. */
   readonly plan: ReadPlan<Terms>
-  /** Drafts of transactions that are simulated in the same RPC request that reads the vault. Each simulates its operations in sequence. */
+  /** Drafts of transactions that are simulated in the same RPC request that reads the vault. The operations of a draft run in sequence. */
   readonly candidates: readonly Draft[]
   /** Chooses the final drafts from the state that was read. Throws an AppError if the vault's state forbids the operation. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
@@ -28,7 +28,7 @@ export type DraftChoice = {
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
   /** Token spending that the drafts' approvals allow; undefined if the drafts have no approvals. */
   readonly spending: TokenSpending | undefined
-  /** Returns the error that refuses the transactions of the picked draft; undefined to return them to the user. */
+  /** Returns the error that refuses the picked draft; undefined if the user may get its transactions. */
   readonly refuse?: (
     picked: DryRun,
     reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,

@@ -37,7 +37,7 @@ export function vaultType(vault: VaultOnChain): 'sync' | 'async' {
   return isAsync(vault, 'deposit') ? 'async' : 'sync'
 }
 
-/** Returns the terms of a vault that cannot be read. Its protocol shows only the ways to deposit and to withdraw; all else is unknown. */
+/** Returns the terms of a vault that cannot be read. Only the ways to deposit and to withdraw are known, from the vault's protocol. */
 export function buildUnreadTerms(vault: VaultOnChain): ReadTerms {
   const exit = vault.protocol === 'cooldown' ? 'cooldown' : 'request'
   return {

@@ -14,7 +14,10 @@ type Overviews = {
   readonly evidence: () => Promise<Evidence>
 }
 
-/** Read plan of each vault. A chain reader recognizes a repeated read by its plan object, so the same object is used again. */
+/**
+ * Read plan (batch of contract calls) of each vault. A chain reader recognizes a repeated read by its plan object, so
+ * the object is reused.
+ */
 const plans = new WeakMap<VaultOnChain, ReadPlan<Overview>>()
 
 function planOf(vault: VaultOnChain): ReadPlan<Overview> {

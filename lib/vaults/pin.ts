@@ -50,7 +50,7 @@ type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
  */
 type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 
-/** Present code and price of a vault, for comparison with the approved ones, its pin. */
+/** Present code and price of a vault, for comparison with its pin, the approved code and price. */
 export type VaultSnapshot = Price & {
   /** False if the code addresses in the vault's own storage differ from those in the pin. */
   readonly namesPinned: boolean

@@ -30,8 +30,8 @@ export function cachedPins({
 
     /**
      * Calls `work` with the vault's cached pin, its approved code and price. If `work` throws `vault_has_changed`,
-     * reads the stored pin. Calls `work` again if the stored pin is newer: an operator confirmed the vault, or the job
-     * refresh-chain updated the price.
+     * reads the stored pin, and calls `work` again if the two pins differ. They differ if an operator confirmed the
+     * vault, or if the job refresh-chain updated the price.
      */
     async withPin<T>(vault: VaultKey, work: (pin: Found) => Promise<T>): Promise<T> {
       const [before] = await memory.list([vault])

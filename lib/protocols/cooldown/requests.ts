@@ -23,7 +23,7 @@ export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind:
   })
 }
 
-/** Reads an account's assets that wait for the end of a cooldown, or for their claim; undefined if the vault does not report them. */
+/** Reads the assets that a vault owes an account during or after a cooldown; undefined if the vault does not report the amount. */
 export function cooldownOpenRequest(
   vault: CooldownVault,
   { account }: { readonly account: Address },

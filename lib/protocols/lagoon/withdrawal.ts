@@ -211,7 +211,8 @@ function buildExcessError(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   }
   const all = account.shares + settled.claimableShares
   const { assets } = payment(terms, all, rates)
-  // The vault refuses shares that are worth nothing. A maximum of 0 makes the error name no amount that would work.
+  // The vault refuses shares that are worth nothing. The error then gets 0 as the maximum, so that it suggests no
+  // amount.
   return buildBalanceError(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
 }
 
