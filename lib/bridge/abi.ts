@@ -1,6 +1,9 @@
 import { parseAbi, parseAbiParameters } from 'viem'
 
-/** ABI of the functions and events of the bridge's pool (Across SpokePool) that we use. Older deposits have the event V3FundsDeposited. */
+/**
+ * ABI of the functions and events of the bridge's pool (Across SpokePool) that the service uses. Older deposits have
+ * the event V3FundsDeposited.
+ */
 export const poolAbi = parseAbi([
   'function depositV3(address depositor, address recipient, address inputToken, address outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
   'function getCurrentTime() view returns (uint256)',
@@ -33,7 +36,7 @@ export const handlerAbi = parseAbi([
   'event DrainedTokens(address indexed recipient, address indexed token, uint256 indexed amount)',
 ])
 
-/** Message to the handler contract: the calls to make, and the account that gets the tokens if one of them fails. */
+/** Message to the handler contract: the calls to make, and the account that gets the tokens if a call fails. */
 export const instructionsParameters = parseAbiParameters([
   'Instructions instructions',
   'struct Instructions { Call[] calls; address fallbackRecipient; }',
@@ -46,7 +49,10 @@ export const relayDataParameters = parseAbiParameters([
   'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
 ])
 
-/** Terms of a deposit into the bridge. Calldata and its event contain the same terms, so their hash links the two. */
+/**
+ * Terms of a deposit into the bridge. The deposit's calldata and its event contain the same terms, so the hash of the
+ * terms links the two.
+ */
 export const termsParameters = parseAbiParameters([
   'Terms terms',
   'struct Terms { bytes32 depositor; bytes32 recipient; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 destinationChainId; uint32 quoteTimestamp; uint32 fillDeadline; bytes message; }',

@@ -7,10 +7,10 @@ import { parseAnswer, type Upstream } from '../core/http.ts'
 import { toResult } from '../core/result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
 
-/** Offer of the bridge for one transfer. Amounts are in the tokens' smallest units, times in seconds since 1970. */
+/** Quote of the bridge for one transfer. Amounts are in the tokens' smallest units, times in seconds since 1970. */
 export type Quote = BridgeTerms & {
   readonly expectedFillSeconds: number
-  /** Input amounts that the bridge takes now. Below `min` the fee may exceed the input, so the output may be negative. */
+  /** Input amounts that the bridge accepts now. Below `min` the fee may exceed the input, so the output may be negative. */
   readonly limits: { readonly min: bigint; readonly max: bigint }
 }
 
@@ -33,12 +33,13 @@ const SuggestedFees = z.object({
   limits: z.object({ minDeposit: Digits, maxDeposit: Digits }),
 })
 
-/** Our error codes for those errors of the bridge's API that concern the user. */
+/** The service's error codes for those errors of the bridge's API that concern the user. */
 const REFUSALS = {
   AMOUNT_TOO_LOW: 'amount_too_low_for_bridge',
   AMOUNT_TOO_HIGH: 'amount_too_high_for_bridge',
   ROUTE_NOT_ENABLED: 'cross_chain_not_available',
-  // This error is about `relayer`, which we never send: the bridge's own relayer has too little to deliver the amount.
+  // The error is about the parameter `relayer`, which the service never sends: the bridge's own relayer has too little
+  // to deliver the amount.
   INVALID_PARAM: 'amount_too_high_for_bridge',
 } as const
 const Refusal = z.union([
@@ -51,18 +52,22 @@ const DepositStatus = z.object({
   depositRefundTxnRef: TransactionHash.nullish().catch(undefined),
 })
 
-/** Transactions that the bridge's API reports for a deposit: the fill, which delivers the tokens, or the refund. */
+/** Transactions that the bridge's API reports for a deposit: the fill, which delivers the tokens, or the refund. They are not verified. */
 type Hint = { readonly fill?: Hash | undefined; readonly refund?: Hash | undefined }
 
-/** Function that fetches a hint. An empty hint means that the API does not know the deposit or does not respond. */
+/**
+ * Function that fetches the fill and the refund that the bridge's API reports for a deposit. The result is empty if the
+ * API does not know the deposit or does not respond.
+ */
 export type FetchHint = (deposit: { readonly originChainId: bigint; readonly depositId: bigint }) => Promise<Hint>
 
 /** Creates the client of the API of the bridge Across (https://docs.across.to). */
 export function createAcross(ask: Upstream) {
   return {
     /**
-     * Fetches the offer for a transfer with its actual message (GET /suggested-fees). `agreeTerms` uses only its amounts, times and exclusive
-     * relayer. Throws `upstream_*`, or the AppError of the API's refusal.
+     * Fetches the quote for a transfer with its actual message (GET /suggested-fees). `agreeTerms` uses only the
+     * quote's amounts, times and exclusive relayer. Throws `upstream_*`, or an AppError if the API refuses the
+     * transfer.
      */
     async fetchQuote(request: BridgeRequest): Promise<Quote> {
       const { route, inputAmount, deposit } = request
@@ -77,9 +82,11 @@ export function createAcross(ask: Upstream) {
           amount: inputAmount.toString(),
           recipient: getRecipient(request),
           ...(deposit && { message: encodeMessage(request) }),
-          // The API refuses tokens whose decimals differ without this; we convert decimals ourselves.
+          // The API refuses tokens with different decimals without this parameter. The service converts decimals
+          // itself.
           allowUnmatchedDecimals: 'true',
-          // The API then also quotes amounts below its minimum. A quote contains that minimum; a refusal does not.
+          // The API then also quotes amounts below its minimum. A quote contains the minimum, which errors suggest to
+          // the user; a refusal of the API does not.
           skipAmountLimit: 'true',
         },
       })
@@ -104,7 +111,10 @@ export function createAcross(ask: Upstream) {
       }
     },
 
-    /** Fetches the fill and the refund of a deposit that the API knows (GET /deposit/status). Never throws. */
+    /**
+     * Fetches the transactions of a deposit's fill and refund (GET /deposit/status). Never throws: a failed request
+     * gives an empty result.
+     */
     async fetchHint({ originChainId, depositId }: Parameters<FetchHint>[0]): Promise<Hint> {
       const query = { originChainId: `${originChainId}`, depositId: `${depositId}` }
       const response = await toResult(ask({ path: '/deposit/status', query }))
@@ -122,9 +132,9 @@ const MAX_REMEMBERED = 1000
 type Remembered = { readonly quote: Promise<Quote>; readonly until: number }
 
 /**
- * Returns a function that creates a `fetchQuote` for one request to our API. `charge` counts a fetch against the client's limit, or rejects
- * with `too_many_requests`. Equal transfers within the request get the same quote. The container also remembers quotes for five seconds. A
- * remembered quote is not charged; failures are not remembered.
+ * Returns a function that creates a `fetchQuote` for one API request of a client. `charge` counts a fetch against the
+ * client's rate limit, or rejects with `too_many_requests`. Equal transfers within the request get the same quote. The
+ * Lambda container caches quotes for five seconds. A cached quote is not charged; failures are not cached.
  */
 export function shareQuotes({
   fetchQuote,
@@ -134,7 +144,6 @@ export function shareQuotes({
   /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }) {
-  /** Quotes by transfer, the oldest first. */
   const remembered = new Map<string, Remembered>()
 
   function remember(question: string, quote: Promise<Quote>): void {
@@ -162,7 +171,8 @@ export function shareQuotes({
       const recall = () => {
         const known = remembered.get(question)
         if (!known || known.until <= now()) return pay()
-        // The remembered fetch failed because another client reached its limit, so this client fetches anew.
+        // The cached fetch failed because another client reached its rate limit, so this client fetches the quote
+        // itself.
         return known.quote.catch((error: unknown) => {
           if (codeOf(error) === 'too_many_requests') return pay()
           throw error

@@ -1,7 +1,10 @@
 import type { Hex } from 'viem'
 import * as z from 'zod'
 
-/** Address of the bridge's API, and our credentials for it. The integrator id, two bytes, names us as the integrator. */
+/**
+ * URL of the bridge's API, and the service's credentials for it. The integrator id (two bytes) identifies the service
+ * in bridge deposits.
+ */
 export const BridgeApi = z
   .object({
     url: z.url().default('https://app.across.to/api'),

@@ -15,14 +15,14 @@ import { type DepositOperation, encodeOperation, verifyOperations } from '../pro
 import type { Vault } from '../vaults/vault.ts'
 import { handlerAbi, instructionsParameters, poolAbi } from './abi.ts'
 
-/** One end of a bridge route: a chain, the bridge's contracts there, and the token of the transferred asset there. */
+/** One end of a bridge route: a chain, with the bridge's contracts and the transferred token on it. */
 export type RouteEnd = {
   readonly chainId: number
   readonly pool: Address
   readonly handler: Address
   readonly token: Address
   readonly decimals: number
-  /** True if the token is the wrapped form of the chain's own coin. */
+  /** True if the token is the wrapped form of the chain's native coin. */
   readonly wrapsCoin?: boolean | undefined
 }
 
@@ -34,9 +34,9 @@ export type BridgeRequest = {
   readonly account: Address
   readonly route: Route
   readonly inputAmount: bigint
-  /** True if the account sends the chain's own coin, which the pool wraps; false if it sends the token. */
+  /** True if the account sends the chain's native coin, which the pool wraps; false if it sends the token. */
   readonly isInCoin?: boolean
-  /** Vault deposit of the whole delivered amount on the destination. Without it the account receives the tokens. */
+  /** Vault that the whole delivered amount is deposited into on the destination chain. Without it the account receives the tokens. */
   readonly deposit?: { readonly vault: Vault; readonly operation: DepositOperation }
 }
 
@@ -46,8 +46,8 @@ export type BridgeTerms = {
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   /**
-   * Relayer that may fill the transfer before all others. `exclusivityParameter` is the end of that period: seconds after the deposit (up
-   * to a year), or seconds since 1970. It is 0 if all may fill.
+   * Relayer that may fill the transfer before all others. `exclusivityParameter` is the end of that period: seconds
+   * after the deposit (up to a year), or seconds since 1970. It is 0 if every relayer may fill.
    */
   readonly exclusiveRelayer: Address
   readonly exclusivityParameter: number
@@ -57,7 +57,7 @@ export type BridgeTerms = {
 const FIRST_ARGUMENT = 4n
 const SECOND_ARGUMENT = 36n
 
-/** Empty message: the destination's pool pays the recipient and calls no contract. */
+/** Empty message: the pool on the destination pays the recipient and calls no contract. */
 const NO_MESSAGE = '0x'
 
 /** Returns the recipient of the tokens on the destination: the handler for a vault deposit, else the account. */
@@ -66,17 +66,18 @@ export function getRecipient({ account, route, deposit }: BridgeRequest): Addres
 }
 
 /**
- * Encodes the message that deposits the delivered amount into the vault for the user; empty without a vault deposit. The handler replaces
- * the amount in each call by its balance, so the deposit is exact even if a slow fill delivers another amount. The first call resets the
- * handler's allowance to 0. Anyone can leave an allowance at this shared contract, and some tokens refuse to change one that is not 0. If a
- * call fails, the user gets the tokens.
+ * Encodes the message that deposits the delivered amount into the vault for the user; empty without a vault deposit.
+ * The bridge's handler contract replaces the amount in each call by its balance. The deposit is thus exact even if a
+ * slow fill delivers another amount. The first call resets the handler's allowance to 0, because some tokens refuse to
+ * change an allowance that is not 0. Anyone can leave an allowance at this shared contract. If a call fails, the user
+ * gets the tokens.
  */
 export function encodeMessage({ account, route, deposit: into }: BridgeRequest): Hex {
   if (!into) return NO_MESSAGE
   const { vault, operation } = into
   const { handler } = route.destination
   const approve = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [vault.address, 0n] })
-  // The deposit belongs to the user, but the handler pays the tokens.
+  // The deposit belongs to the user, but the handler contract pays the tokens.
   const deposit = encodeOperation({ operation, request: { vault, account, amount: 0n, payer: handler } })
   const withBalance = (target: Address, callData: Hex, offset: bigint) => ({
     target: handler,
@@ -96,9 +97,9 @@ export function encodeMessage({ account, route, deposit: into }: BridgeRequest):
 }
 
 /**
- * Encodes the deposit into the bridge's pool. The user is its depositor, who gets any refund. The recipient is the handler for a vault
- * deposit, else the user. A deposit of the coin sends it as `value`. Appends 0x1dc0de and `integratorId` (two bytes), by which the bridge
- * recognizes our transfers.
+ * Encodes the deposit into the bridge's pool. The user is the depositor, who gets any refund. The recipient is the
+ * handler contract for a vault deposit, else the user. A deposit of the native coin sends it as `value`. Appends
+ * 0x1dc0de and `integratorId` (two bytes), by which the bridge recognizes the service's transfers.
  */
 export function encodeBridgeDeposit(request: BridgeRequest, terms: BridgeTerms, integratorId?: Hex): Transaction {
   const { account, route, inputAmount } = request
@@ -129,15 +130,15 @@ function readCoinValue({ isInCoin = false, inputAmount }: BridgeRequest): bigint
   return isInCoin ? inputAmount : 0n
 }
 
-/** Builds the transaction by which a depositor claims a refund that the pool could not pay. It is paid to the depositor. */
+/** Builds the transaction by which a depositor claims a refund that the pool could not pay. The pool pays the refund to the depositor. */
 export function buildRefundClaim(pool: Address, token: Address, depositor: Address): Transaction {
   const args = [pad(token), pad(depositor)] as const
   return { to: pool, data: encodeFunctionData({ abi: poolAbi, functionName: 'claimRelayerRefund', args }), value: 0n }
 }
 
 /**
- * Decodes the call of the pool and its message, and compares every field with the request and the terms. Throws on any difference, which
- * would be a bug of ours.
+ * Decodes the call of the pool and its message, and compares every argument with the request and the terms. Throws an
+ * Error on any difference, which would be a bug of the service.
  */
 export function verifyBridgeDeposit(
   request: BridgeRequest,

@@ -1,17 +1,21 @@
 import { min, sum } from '../core/bigint.ts'
 
-/** Amount that the bridge's pool owes an account from the time `deadline` on. */
+/** Refund that the bridge's pool owes an account from the time `deadline` on. */
 export type Debt = { readonly deadline: Date; readonly amount: bigint }
 
 type Payment = { readonly at: Date; readonly amount: bigint }
 
-/** Maximum number of sums of debts that are compared. With more, no payment counts as certain. */
+/**
+ * Maximum number of sums of owed refunds that `findRepayment` tries, because their number can double with each refund.
+ * Above the maximum, no payment counts as certain.
+ */
 const MAX_SUMS = 2_000
 
 /**
- * Returns the payment that certainly pays a debt; undefined if none does. Events do not name the debt that a payment pays. A debt is
- * certainly paid in two cases: all subsets of debts with the sum paid so far contain it, or all debts are paid. `payments` are in time
- * order. `dust` is the total of small debts and payments that were left out, so sums may differ by it.
+ * Returns the payment that certainly pays the refund `debt`; undefined if there is none. Payment events do not name the
+ * refund that they pay. `debt` is certainly paid in two cases: every subset of the owed refunds with the paid sum
+ * contains `debt`, or all owed refunds are paid. `payments` are in time order. `dust` is the total of small deposits
+ * and payments that were left out, so sums may differ by it.
  */
 export function findRepayment<P extends Payment>(
   debt: Debt,
@@ -24,7 +28,7 @@ export function findRepayment<P extends Payment>(
     const isDue = ({ deadline }: Debt) => deadline < payment.at
     const rivals = others.filter(isDue).map(({ amount }) => amount)
     const owed = sum(rivals) + (isDue(debt) ? debt.amount : 0n)
-    // Payments above all debts due until then pay something else, so they do not count.
+    // Payments beyond the total owed at that time pay something else, so the excess does not count.
     paid = min(paid + payment.amount, owed)
     if (!isDue(debt)) continue
     if (paid === owed && dust < debt.amount) return payment
@@ -37,7 +41,7 @@ export function findRepayment<P extends Payment>(
   return undefined
 }
 
-/** Returns true if `first` plus some of the amounts has a sum in the range; undefined if there are too many sums to try. */
+/** Returns true if `first` plus a subset of `amounts` has a sum in the range; undefined if there are too many sums to try. */
 function isReachable(
   amounts: readonly bigint[],
   first: bigint,

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts'
 import { field } from '../core/field.ts'
 import type { Vault } from '../vaults/vault.ts'
 
-/** Chain and token in which an account receives a vault's payment, at its own address. */
+/** Other chain, and its token, in which an account receives a vault's payment at its own address. */
 export type Destination = { readonly chainId: number; readonly token: Address }
 
 /** Request field: token on the chain `dstChainId` in which the vault's payment arrives. */
@@ -18,8 +18,8 @@ export const DestinationToken = field(AddressText, 'missing_or_invalid_dst_token
 type DestinationFields = { readonly dstChainId?: number | undefined; readonly dstToken?: Address | undefined }
 
 /**
- * Returns the other chain and token that a request names for a vault's payment; undefined if it names none. Throws
- * `unsupported_destination_token`.
+ * Returns the other chain and token in which a request asks for the vault's payment; undefined for a payment on the
+ * vault's own chain. Throws `unsupported_destination_token` if the request names the vault's chain with another token.
  */
 export function findDestination(
   { dstChainId, dstToken }: DestinationFields,

@@ -23,7 +23,10 @@ import { handlerAbi, instructionsParameters, poolAbi, relayDataParameters, terms
 import type { Terms } from './quote.ts'
 import type { BridgeDeposit, TransferEvent } from './transfer.ts'
 
-/** Fill of a deposit, the delivery of the tokens on the destination, as its event reports it. Its terms may differ from the deposit's. */
+/**
+ * Fill of a deposit, as its event reports it: a relayer or the pool delivers the tokens on the destination. The fill's
+ * terms may differ from the deposit's.
+ */
 export type Fill = {
   readonly transactionHash: Hash
   readonly blockNumber: bigint
@@ -33,31 +36,31 @@ export type Fill = {
   readonly recipient: Hex
   /** keccak256 of the message that the fill ran; zero if it ran none. */
   readonly messageHash: Hash
-  /** True if the depositor signed new terms after the deposit, which the bridge calls a speed-up. */
+  /** True if the depositor signed new terms after the deposit, which Across calls a speed-up. */
   readonly isSpedUp: boolean
 }
 
-/** Fields of a transfer's event that depend on the result of the fill's message. */
+/** Properties of a transfer's event that depend on the result of the fill's message. */
 export type FillResult = Pick<TransferEvent, 'kind' | 'logIndex' | 'amount' | 'account' | 'vaultAddress' | 'shares'>
 
-/** Topics of the pool's events to search for. */
+/** First topics of the pool's events, for searches of logs. */
 export const POOL_TOPICS = {
   /** Topic of a fill. The second topic of its log is the origin chain, the third the deposit id. */
   filled: getTopic('FilledRelay'),
-  /** Topic of a request for a slow fill, which the pool itself pays. The other topics are those of a fill. */
+  /** Topic of a request for a slow fill, which the pool itself pays. The second and third topics are those of a fill. */
   slowFillRequested: getTopic('RequestedSlowFill'),
   /** Topics of deposits. The fourth topic of their logs is the depositor. */
   deposited: [getTopic('FundsDeposited'), getTopic('V3FundsDeposited')],
   refunded: [getTopic('ExecutedRelayerRefundRoot'), getTopic('ClaimedRelayerRefund')],
 } as const
 
-/** Fill type of a slow fill, which the pool paid instead of a relayer. */
+/** Value of `fillType` for a slow fill, which the pool paid instead of a relayer. */
 const SLOW_FILL = 2
 
 /** Deposit into the bridge, and the log of its event. */
 export type LoggedDeposit = { readonly deposit: BridgeDeposit; readonly log: Log }
 
-/** Parses the deposits among logs of the pool, in order: FundsDeposited, and V3FundsDeposited in older logs. */
+/** Parses the deposits among the pool's logs, in order: FundsDeposited, and V3FundsDeposited in older logs. */
 export function parseDeposits(logs: readonly Log[], pool: Address, originChainId: number): LoggedDeposit[] {
   return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
     if (event.eventName !== 'FundsDeposited' && event.eventName !== 'V3FundsDeposited') return []
@@ -76,7 +79,7 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
       exclusivityDeadline: args.exclusivityDeadline,
       message: args.message,
     }
-    // No chain that we read has an id above MAX_SAFE_INTEGER, so 0 stands for such an id.
+    // The service reads no chain with an id above MAX_SAFE_INTEGER, so 0 stands for such an id.
     const isNumber = args.destinationChainId <= BigInt(Number.MAX_SAFE_INTEGER)
     const destinationChainId = isNumber ? Number(args.destinationChainId) : 0
     return [{ deposit: { relayData, destinationChainId, quoteTimestamp: args.quoteTimestamp }, log }]
@@ -88,7 +91,7 @@ export function hashRelay({ relayData, destinationChainId }: BridgeDeposit): Has
   return keccak256(encodeAbiParameters(relayDataParameters, [relayData, BigInt(destinationChainId)]))
 }
 
-/** Returns the terms of a deposit from its event. They equal the result of `parseTerms` for its calldata. */
+/** Returns the terms of a deposit from its event. `parseTerms` returns equal terms for the deposit's calldata. */
 export function pickTerms({ relayData, destinationChainId, quoteTimestamp }: BridgeDeposit): Terms {
   const hash = keccak256(
     encodeAbiParameters(termsParameters, [
@@ -98,7 +101,7 @@ export function pickTerms({ relayData, destinationChainId, quoteTimestamp }: Bri
   return { depositor: toAddress(relayData.depositor), hash, quotedAt: quoteTimestamp }
 }
 
-/** Parses a deposit's terms from the calldata of its pool call; undefined for other calls. */
+/** Parses a deposit's terms from the calldata of its pool call; undefined for other calldata. */
 export function parseTerms(data: Hex): Terms | undefined {
   const call = decodeCall(poolAbi, data)
   if (call?.functionName !== 'depositV3') return undefined
@@ -119,7 +122,7 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
     const { relayExecutionInfo: run, messageHash: promised, ...args } = event.args
     const isSame =
       promised === hashMessage(message) &&
-      // The cast: Object.entries gives the keys of `fields` the type string.
+      // The cast holds: Object.entries types the keys of `fields` as string.
       Object.entries(fields).every(([name, value]) => value === args[name as keyof typeof fields])
     if (!isSame) continue
     const { transactionHash, blockNumber, logIndex } = log
@@ -132,9 +135,9 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
 }
 
 /**
- * Parses the result of a fill from all logs of its transaction; undefined if they do not prove one. Logs between its FilledRelay event and
- * the pool's next one belong to it. The pool runs the fill's message first, before third parties can call the handler. So the first log
- * that decides is the fill's own.
+ * Parses the result of a fill from all logs of its transaction; undefined if they prove no result. The fill's own logs
+ * lie between its FilledRelay event and the pool's next one. The pool runs the fill's message before third parties can
+ * call the handler contract. The first log that shows a result is therefore the fill's own.
  */
 export function parseFillResult(
   logs: readonly Log[],
@@ -153,7 +156,7 @@ export function parseFillResult(
   const own = logs.filter(({ logIndex }) => logIndex > fill.logIndex && logIndex < (next?.logIndex ?? Infinity))
   const payments = parseEvents(erc20Abi, own, outputToken).flatMap(({ event: { args } }) => args)
   const sent = payments.filter(({ from }) => isAddressEqual(from, handler))
-  // A fill contains only a message's hash, so a message that the depositor signed later is unknown.
+  // A fill contains only the hash of its message, so a message that the depositor signed later is unknown.
   const isKnown = fill.messageHash === hashMessage(deposit.relayData.message)
   const message = isKnown ? parseMessage(deposit) : undefined
   const named = message?.deposit
@@ -187,7 +190,8 @@ export function parseFillResult(
     const drained = parseDrained(own, handler, outputToken).at(-1)
     return result('delivered', drained?.recipient ?? sent.at(-1)?.to ?? null, fill.outputAmount)
   }
-  // Calls that neither deposit nor fail, such as one to a vault without code, leave the whole amount to the account.
+  // Calls can neither deposit nor fail, such as a call to a vault without code. The whole amount then goes to the
+  // account.
   const returned = findReturned(own, handler, named.account, outputToken)
   const isAll = returned !== undefined && returned >= fill.outputAmount
   return isAll ? result('action_failed', named.account, returned) : undefined
@@ -199,8 +203,8 @@ function parseVaultDeposit(log: Log, logs: readonly Log[]) {
 }
 
 /**
- * Parses a deposit's message to the handler, whether we or another tool built it. Returns its fallback account and its last vault deposit,
- * if any; undefined for other messages.
+ * Parses a deposit's message to the handler contract, whether the service or another tool built it. Returns its
+ * fallback account and its last vault deposit, if any; undefined for other messages.
  */
 export function parseMessage({ relayData }: BridgeDeposit) {
   try {
@@ -211,7 +215,6 @@ export function parseMessage({ relayData }: BridgeDeposit) {
   }
 }
 
-/** Parses the vault deposit that a call makes, directly or with the handler's balance as amount. Returns an array of at most one. */
 function parseDepositCall({ target, callData }: { target: Address; callData: Hex }) {
   const [vault, data] = decodeCall(handlerAbi, callData)?.args ?? [target, callData]
   const operations = Object.values(OPERATIONS).flatMap(({ deposits }) => deposits)
@@ -222,21 +225,22 @@ function parseDepositCall({ target, callData }: { target: Address; callData: Hex
 }
 
 /**
- * Payment of the pool to a depositor, from its event. `isOwed` is true if the pool could not pay, so that the depositor has to claim the
- * amount.
+ * Payment of the bridge's pool to a depositor, from its event. `isOwed` is true if the pool could not pay, so that the
+ * depositor has to claim the amount.
  */
 export type PoolPayment = { readonly log: Log; readonly amount: bigint; readonly isOwed: boolean }
 
 /**
- * Parses the payments to this deposit's depositor in its token from all logs of a transaction. One event can report payments of which the
- * pool made only some, and left the others to be claimed. The token's Transfer events then show which ones it made.
+ * Parses the payments to this deposit's depositor in its token from all logs of a transaction. One event can report
+ * several payments, some of which the pool made and some of which the depositor must claim. The token's Transfer events
+ * then show the payments that were made.
  */
 export function parsePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit): PoolPayment[] {
   const { depositor, token } = findRefundRecipient(deposit)
   return parseEvents(poolAbi, logs, pool).flatMap(({ event, log }) => {
     if (event.eventName === 'ClaimedRelayerRefund') {
       const { l2TokenAddress, caller, amount } = event.args
-      // A claim pays the account that sends it, even if to another address.
+      // The pool pays the account that sends the claim, even if the tokens go to another address.
       const isPaid = isAddressEqual(toAddress(l2TokenAddress), token) && isAddressEqual(caller, depositor)
       return isPaid ? [{ log, amount, isOwed: false }] : []
     }
@@ -254,12 +258,13 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
 }
 
 /**
- * Finds transactions among the pool's logs that may pay this deposit's depositor in its token, with their maximum amounts. Skips logs
- * before the time `since`, in seconds since 1970.
+ * Finds the transactions among the pool's logs that may pay this deposit's depositor in its token, with the maximum
+ * amounts. Skips logs before the time `since`, in seconds since 1970.
  */
 export function findPossiblePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
-  // The token's Transfer logs are missing here, so `parsePayments` may count made payments as owed. The amounts stay the same.
+  // The token's Transfer logs are missing here, so `parsePayments` may count a made payment as owed. The amounts stay
+  // the same.
   const byTransaction = Map.groupBy(parsePayments(recent, pool, deposit), ({ log }) => log.transactionHash)
   return [...byTransaction].map(([txHash, payments]) => {
     const [{ log }] = payments as [PoolPayment, ...PoolPayment[]]
@@ -268,8 +273,8 @@ export function findPossiblePayments(logs: readonly Log[], pool: Address, deposi
 }
 
 /**
- * Parses the transfers to the depositor that the pool made for the event `leaf`. They lie between the previous event of this kind and
- * `leaf`.
+ * Parses the transfers to the depositor that the pool made for the event `leaf`. Their logs lie between the previous
+ * event of this kind and `leaf`.
  */
 function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit: BridgeDeposit): bigint[] {
   const { depositor, token } = findRefundRecipient(deposit)
@@ -281,7 +286,6 @@ function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit:
   })
 }
 
-/** Returns those of the due amounts for which there is a transfer of the same amount. Each transfer counts once. */
 function selectPaid(due: readonly bigint[], transfers: readonly bigint[]): bigint[] {
   const left = [...transfers]
   return due.filter((amount) => {
@@ -301,7 +305,7 @@ export function toAddress(bytes32: Hex): Address {
   return getAddress(slice(bytes32, 12))
 }
 
-/** Pads an address or a word to 32 bytes in lower case, the form that it has in logs. */
+/** Pads an address or a word to 32 bytes in lower case, the form in which logs contain it. */
 export function toWord(account: Hex): Hex {
   return `0x${pad(account).slice(2).toLowerCase()}`
 }
@@ -320,7 +324,7 @@ function hashMessage(message: Hex): Hash {
   return message === '0x' ? zeroHash : keccak256(message)
 }
 
-/** Returns those of the logs that this contract emitted and whose events are in the ABI, decoded. */
+/** Decodes the logs that this contract emitted. Leaves out logs whose events are not in the ABI. */
 export function parseEvents<const abi extends Abi>(abi: abi, logs: readonly Log[], contract: Address) {
   return logs.flatMap((log) => {
     const event = isAddressEqual(log.address, contract) ? decodeLog(abi, log) : undefined

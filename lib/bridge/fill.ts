@@ -32,7 +32,7 @@ const CALLS_FOR_RECEIPT = 2
 
 const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const
 
-/** Reads the state of a transfer whose deposit is in the source chain's pool. Throws `upstream_*`. */
+/** Reads the state of a transfer whose deposit is mined on the source chain. Throws `upstream_*`. */
 export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   const { deposit, events, isFinal } = transfer
@@ -43,7 +43,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
   const destination = getReader(deposit.destinationChainId)
   const known = events.find(({ kind }) => kind === 'filled')
   if (known) {
-    // The fill cannot be read again without calls left, so the recorded state is returned.
+    // Without calls left, the fill cannot be read again, so the stored outcome is returned.
     if (!budget.reaches(CALLS_FOR_RECEIPT)) return buildPollResult(transfer, deriveOutcome(transfer) ?? 'unproven')
     const isAsked = isFinal && budget.reaches(CALLS_FOR_RECEIPT + 2)
     const requests = isAsked ? finalityRequests(destination.chain) : []
@@ -52,7 +52,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
     const filled = await parseFilled(poll, transfer, receipt, known.txHash)
     if (filled) return concludeFill(poll, transfer, filled, finality)
   }
-  // Reading the block's hash takes one more call. It is read only if calls for the fill remain.
+  // The block's hash takes one more call. It is read only if enough calls for the fill remain.
   const withHash = budget.left() >= 2 + CALLS_FOR_RECEIPT
   budget.spend(withHash ? 2 : 1)
   const read = await readFillStatuses(destination, [hashRelay(deposit)], { withHash })
@@ -62,7 +62,7 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
   const keep = searched ? { ...unfilled, fillSearch: searched.search } : unfilled
   if (searched?.filled) return concludeFill(poll, keep, searched.filled)
   if (withHash) poll.evidence.set(deposit.destinationChainId, await read.evidence())
-  // The node's logs do not contain the fill yet, or no longer, so a later poll has to find it.
+  // The node's logs do not contain the fill yet, or no longer. A later poll must find it.
   if (searched) return buildPollResult(keep, 'locating')
   if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
     if (status !== SLOW_FILL_REQUESTED) return buildPollResult(keep, 'bridging')
@@ -122,8 +122,9 @@ function concludeFill(
 type Searched = { readonly filled?: Filled | undefined; readonly search?: LogSearch | undefined }
 
 /**
- * Searches for the fill of a deposit that the pool reports as filled. Tries the transaction that the bridge's API names, then the newest
- * blocks, then older ones back to the deposit. This may take several polls. The receipt proves the fill. Throws `upstream_*`.
+ * Searches for the fill of a deposit that the pool reports as filled. Tries the transaction that the bridge's API
+ * reports, then the newest blocks, then older blocks back to the deposit. This may take several polls. The receipt
+ * proves the fill. Throws `upstream_*`.
  */
 async function searchFill(
   poll: Poll,
@@ -146,7 +147,7 @@ async function searchFill(
   const filters = [fillFilter(destination, POOL_TOPICS.filled, deposit)]
   const since = toSeconds(events[0].at) - EARLY_SECONDS
   for (let hasRead = false; ; hasRead = true) {
-    // Keeps two requests in reserve: for the receipt of the fill, and for the time of its block.
+    // Two requests stay reserved: for the receipt of the fill, and for the time of its block.
     const step = await readNextEvents(destination, budget, search, { filters, head, since, reserved: 2, hasRead })
     search = step.search
     const fill = findFill(step.logs.flat(), getBridge(destination).pool, deposit)
@@ -154,13 +155,12 @@ async function searchFill(
       const filled = await readReceipt(fill.transactionHash)
       return filled?.fill.blockNumber === fill.blockNumber ? { filled } : {}
     }
-    // The pool reports a fill but no block shows it, so the next poll starts the search again.
+    // The pool reports a fill but no block shows it, so the next poll restarts the search.
     if (step.progress === 'complete') return {}
     if (step.progress === 'paused') return { search }
   }
 }
 
-/** Adds the event of a slow fill request to the transfer, if one call for recent blocks finds it. */
 async function withSlowFill(
   poll: Poll,
   destination: ChainReader,
@@ -191,13 +191,13 @@ function toTopic(value: bigint): Hex {
   return numberToHex(value, { size: 32 })
 }
 
-/** Returns true if the deposit has no fill before its deadline, and no reorganisation can change that. */
 async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
   if (!poll.budget.reaches(3)) return false
   const { to, data } = call(getBridge(destination).pool, poolAbi, 'fillStatuses', [hashRelay(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
   const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
-  // The pool accepts no fill in a block after the deadline, so once such a block is final an unfilled deposit stays unfilled.
+  // The pool accepts no fill in a block after the deadline. Once such a block is final, an unfilled deposit stays
+  // unfilled.
   const { isPast } = parseFinality(destination.chain, outcomes.slice(1))
   return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
 }

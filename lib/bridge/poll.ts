@@ -21,28 +21,31 @@ import type { FetchHint } from './across.ts'
 import { STATUS_BY_OUTCOME } from './timeline.ts'
 import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
-/** One read of a transfer's state from the chains: its services, its budget of calls, and the blocks read. */
+/** Context of one poll, a read of a transfer's state from the chains: services, the budget of RPC calls, and the blocks that were read. */
 export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
   readonly budget: Budget
-  /** Blocks at which this poll has read each chain, by chain id. */
+  /** Block at which this poll has read each chain, by chain id. */
   readonly evidence: Map<number, Evidence>
-  /** True if the poll's results are stored. Only then can a search that found nothing be final. */
+  /**
+   * True if the poll's results are stored. A poll whose RPC hosts disagree stores nothing, and must not report a
+   * fruitless search as final.
+   */
   readonly isRecorded: boolean
 }
 
-/** Result of a poll: the transfer to store, and its outcome. `isFinal` is false while a reorganisation can change them. */
+/** Result of a poll: the transfer to store, and its outcome. `isFinal` is false while a chain reorganisation can change the outcome. */
 export type PollResult = { readonly keep: Transfer; readonly outcome: Outcome; readonly isFinal: boolean }
 
 const MAX_REQUESTS = 6
-/** Maximum number of RPC calls of one poll, to all chains together. */
+/** Maximum number of RPC calls of one poll (one read of a transfer's state), to all chains together. */
 export const MAX_CALLS = 8
 
-/** Number of requests and calls that one poll may still make. */
+/** Number of RPC requests and calls that one poll may still make. */
 export type Budget = ReturnType<typeof createBudget>
 
-/** Creates the budget of one poll: at most 6 requests with 8 calls in total, or with `most` calls if that is less. */
+/** Creates the RPC budget of one poll: at most 6 requests with 8 calls in total, or with `most` calls if that is less. */
 export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_REQUESTS, calls: MAX_CALLS }) {
   const whole = Math.min(most, bounds.calls)
   let requestsLeft = bounds.requests
@@ -62,16 +65,16 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
   }
 
   return {
-    /** Returns the number of calls that the next request may have if `reserved` requests of one call each follow it; 0 if none. */
+    /** Returns the number of calls that the next request may have, so that `reserved` requests of one call each remain; 0 if none. */
     left,
-    /** Returns true if this many calls are left. Otherwise it remembers that the budget was too small, for `isShort`. */
+    /** Returns true if this many calls are left. Otherwise records that the budget was too small, for `isShort`. */
     reaches,
-    /** Returns true if a budget below the usual maximum was too small; always false for a budget of the usual size. */
+    /** Returns true if the poll lacked calls because it began with fewer than the usual maximum. */
     isShort: () => isShort && most < bounds.calls,
-    /** Subtracts a request with this many calls from the budget. Throws `internal` if the budget does not allow it. */
+    /** Subtracts a request with this many calls from the budget. Throws `internal` if the budget is too small. */
     spend,
     spent: () => whole - callsLeft,
-    /** Sends these calls in one request and returns their responses. Throws `upstream_*`, or `internal` as `spend` does. */
+    /** Sends these calls in one request and returns the responses. Throws `upstream_*`, or `internal` if the budget is too small. */
     async ask(reader: ChainReader, requests: readonly RpcRequest[]): Promise<RpcOutcome[]> {
       spend(requests.length)
       return reader.request(requests)
@@ -79,18 +82,21 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
   }
 }
 
-/** Adds a chain's latest block to the poll's evidence, from the response to the call for it. Throws `upstream_bad_answer`. */
+/**
+ * Adds a chain's latest block to the poll's evidence. `latest` is the response to the call for that block. Throws
+ * `upstream_bad_answer`.
+ */
 export function recordHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
   const head = parseResult(HashedHeader, latest)
   evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
-/** Builds the result of a poll. It can be final only if the outcome is one that ends the transfer. */
+/** Builds the result of a poll. The result is final only if the outcome also ends the transfer. */
 export function buildPollResult(keep: Transfer, outcome: Outcome, isFinal = false): PollResult {
   return { keep, outcome, isFinal: isFinal && STATUS_BY_OUTCOME[outcome].terminal }
 }
 
-/** Returns the transfer with new events of these kinds in place of the old ones. The event of the deposit stays first. */
+/** Returns the transfer with `events` in place of its earlier events of these kinds. The deposit's event stays first. */
 export function withEvents(
   transfer: Transfer,
   kinds: readonly TransferEvent['kind'][],
@@ -100,19 +106,23 @@ export function withEvents(
   return { ...transfer, events: [deposited, ...others.filter(({ kind }) => !kinds.includes(kind)), ...events] }
 }
 
-/** Returns the addresses of the bridge's contracts on a chain. Throws `internal` if the bridge is not there. */
+/** Returns the addresses of the bridge's contracts on a chain. Throws `internal` if the chain has no bridge contracts. */
 export function getBridge({ chain }: ChainReader) {
   if (!chain.bridge) throw new AppError('internal', { cause: new Error(`There is no bridge on chain ${chain.id}.`) })
   return chain.bridge
 }
 
-/** Values of the pool's `fillStatuses`: a slow fill was requested, or the deposit is filled. */
+/**
+ * Values of the pool's `fillStatuses`: SLOW_FILL_REQUESTED means that the pool will pay instead of a relayer, FILLED
+ * that the tokens were delivered.
+ */
 export const SLOW_FILL_REQUESTED = 1n
 export const FILLED = 2n
 
 /**
- * Reads the fill statuses of deposits from the destination's pool, by relay hash, in one call at one block. A status is 0 if the deposit is
- * unfilled, undefined if the pool returns none. `withHash` adds a call for the block's hash. Throws `upstream_*`.
+ * Reads the fill statuses of deposits from the destination's pool, by relay hash, in one call at one block. A status is
+ * 0 if the deposit is unfilled, undefined if the pool returns no value. `withHash` adds a call for the block's hash.
+ * Throws `upstream_*`.
  */
 export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[], { withHash = false } = {}) {
   const { pool: address } = getBridge(destination)
@@ -130,7 +140,7 @@ export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Recei
   return receipt
 }
 
-/** Returns the time of a block from its logs, or reads it with one call if they lack it. Throws `upstream_*`. */
+/** Returns the time of a block from the logs in it. Reads the time with one call if the logs lack it. Throws `upstream_*`. */
 export async function readTime(
   { budget }: Pick<Poll, 'budget'>,
   reader: ChainReader,
@@ -145,9 +155,9 @@ export async function readTime(
 }
 
 /**
- * Distances before the block with the node's `finalized` tag at which to look for a final block. Each is the smaller of two numbers of
- * blocks. One is the usual number of blocks in `ofTime` times the chain's finality seconds. The other is the distance to the last known
- * final block, divided by `ofRest`.
+ * Candidates for a final block, by their distance in blocks from the block with the chain's finality tag. The distance
+ * is the smaller of two. The first is the chain's finality time, multiplied by `ofTime` and converted to blocks. The
+ * second is the distance to the last known final block, divided by `ofRest`.
  */
 const PROBES = [
   { ofTime: 1.25, ofRest: 4n },
@@ -156,8 +166,9 @@ const PROBES = [
 const NEAR_BLOCKS = 4n
 
 /**
- * Finds the newest final block with at most one request: the block with the chain's finality tag, or one of three before it. If none of
- * them is old enough, returns the known final block, or block 0; a later poll finds it. Throws `upstream_*`.
+ * Finds the newest final block with at most one request. Tries the block with the chain's finality tag, and three
+ * blocks before it. If none of these is old enough, returns the known final block, or block 0. A later poll then finds
+ * one. Throws `upstream_*`.
  */
 export async function findFinalBlock(
   { budget }: Pick<Poll, 'budget'>,
@@ -171,7 +182,7 @@ export async function findFinalBlock(
     min(BigInt(Math.ceil((ofTime * finality.seconds) / blockSeconds)), (tagged.number - known.number) / ofRest),
   )
   const numbers = [NEAR_BLOCKS, ...blocks].map((count) => max(0n, tagged.number - count))
-  // Keeps one call for the read that needs the final block.
+  // One call of the budget stays reserved for the read that needs the final block.
   numbers.splice(Math.max(0, budget.left() - 1))
   const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
   const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)

@@ -5,19 +5,22 @@ import { Quote, type Terms } from './quote.ts'
 
 const QuoteItem = z.object({ quote: Quote, expiresAt: EpochSeconds })
 
-/** Seconds for which a quote is stored. The pool accepts it for an hour, and blocks may be an hour late. */
+/**
+ * Seconds for which a quote is stored after its quote time. The bridge's pool accepts a quote for an hour, and block
+ * times may differ by an hour.
+ */
 const QUOTE_SECONDS = 2 * 3_600
 
 /** Creates the store of the bridge quotes that the API returned to clients. */
 export function quotesStore(table: Table) {
   return {
-    /** Records a bridge quote that the API returned. It expires when the bridge's pool no longer accepts it. */
+    /** Stores a bridge quote that the API returned. The stored quote expires after the bridge's pool stops accepting it. */
     async add(sourceChainId: number, quote: Quote): Promise<void> {
       const expiresAt = new Date((quote.terms.quotedAt + QUOTE_SECONDS) * 1000)
       await table.put(QuoteItem, quoteKey(sourceChainId, quote.terms), { quote, expiresAt })
     },
 
-    /** Returns the recorded quotes with these terms, in no particular order. */
+    /** Returns the stored quotes with these terms, in no particular order. */
     async getMany(sourceChainId: number, terms: readonly Terms[]): Promise<Quote[]> {
       if (terms.length === 0) return []
       const keys = terms.map((one) => quoteKey(sourceChainId, one))

@@ -5,7 +5,7 @@ import { Address } from '../core/codecs.ts'
 
 const HashText = z.string().refine((text): text is Hash => isHash(text))
 
-/** Hash of the terms that a deposit's calldata and event have in common, and the depositor. `quotedAt` is in seconds since 1970. */
+/** Depositor of a bridge deposit, and hash of the terms that its calldata and event have in common. `quotedAt` is in seconds since 1970. */
 export const Terms = z.object({ depositor: Address, hash: HashText, quotedAt: z.number().int() })
 export type Terms = z.output<typeof Terms>
 

@@ -32,30 +32,35 @@ import {
 import { readNextEvents, type SearchStep } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
-/** Other deposits of the depositor that expired this long before ours count as already refunded, because refunds take hours. */
+/**
+ * Other deposits of the depositor that expired this many seconds before the transfer's deposit count as already
+ * refunded, because refunds take hours.
+ */
 const RIVAL_SECONDS = DAY_SECONDS
 const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
-/** Divisor of our amount. Deposits and payments below the result are dust: only their total is kept. */
+/** Divisor of the transfer's amount. Deposits and payments below the result are dust: only their total is stored. */
 const DUST_DIVISOR = 1000n
-/** Maximum number of other deposits, payments, or possible payments that are kept. With more, no payment counts as certain. */
+/** Maximum number of stored deposits, payments and possible payments. With more of them, no payment counts as this transfer's refund. */
 const MAX_KEPT = 100
 
 /**
- * Reads the refund of a transfer that was not filled and can no longer be. Reads the pool's payments to the depositor, and the depositor's
- * other deposits, from a day before this deposit on. Only final blocks are read, so no result can be reverted. Starts at the payment that
- * the bridge's API names, if any; receipts prove every payment. Throws `upstream_*`.
+ * Reads the refund of a transfer that can no longer be filled. Reads the pool's payments to the depositor, and the
+ * depositor's other deposits, from a day before the transfer's deposit on. Only final blocks are read, so no result can
+ * be reverted. The search starts at the payment that the bridge's API reports, if any. Receipts prove every payment.
+ * Throws `upstream_*`.
  */
 export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
-  // A search that finds nothing is final, so it must not be cut short: it starts only with the whole budget.
+  // A fruitless search is reported as final, so it must be complete. The search therefore starts only with the whole
+  // budget of calls.
   if (!budget.reaches(MAX_CALLS)) return buildPollResult(transfer, 'expired_searching')
   const source = getReader(Number(transfer.deposit.relayData.originChainId))
   const outcomes = await budget.ask(source, finalityRequests(source.chain))
   recordHead(poll, source, outcomes[1])
   const finality = parseFinality(source.chain, outcomes)
   const known = transfer.refundSearch
-  // Transactions found earlier are read before new blocks.
+  // Transactions found by earlier polls are read before new blocks.
   const hasLeads = known !== undefined && known.leads.length > 0
   const final = (hasLeads && known.final) || (await findFinalBlock(poll, source, finality, known?.final))
 
@@ -90,7 +95,8 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
   const found = search.payments.length > 0 ? await findPayment(poll, transfer, search) : undefined
   if (found === 'unknown') return buildPollResult(keep, 'expired_searching')
   if (found) {
-    // The refund may be claimed in a later block, so the search must go on beyond the block that the API named.
+    // The depositor may claim an owed refund in a later block. The search must then go on beyond the block that the API
+    // reported.
     const read = { ...keep, refundSearch: { ...search, ...(found.isOwed && { until: undefined }) } }
     const refunded = withEvents(read, REFUND_KINDS, [buildEvent(transfer, found)])
     if (!found.isOwed) return buildPollResult(refunded, 'refunded', true)
@@ -98,17 +104,18 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
       ? buildPollResult(refunded, 'refund_owed')
       : buildPollResult(withEvents(keep, REFUND_KINDS, []), 'expired')
   }
-  // The payment that the API named was not the refund, or did not suffice. So the search continues up to the newest final block.
+  // The payment that the API reported was not the refund, or did not suffice. The search then continues up to the
+  // newest final block.
   if (search.until !== undefined) {
     return buildPollResult({ ...keep, refundSearch: { ...search, until: undefined } }, 'expired_searching')
   }
   if (!isOver) return buildPollResult(keep, 'expired')
-  // Anyone can deposit in the depositor's name. Such deposits add debts that the payments do not cover, so the refund stays undecided.
+  // Anyone can deposit in the depositor's name. Refunds owed for such deposits may exceed the payments, so the refund
+  // stays undecided.
   const isPaid = search.payments.some(({ at, isOwed }) => !isOwed && toSeconds(at) > deadline)
   return end(isPaid ? 'expired_undecided' : 'refund_not_found')
 }
 
-/** Starts the search: at the block of the payment that the bridge's API names, else at the newest final block. */
 async function beginSearch(
   { budget, fetchHint }: Poll,
   source: ChainReader,
@@ -128,7 +135,6 @@ function isCrowded({ rivals, payments, leads }: RefundSearch): boolean {
   return rivals.length + payments.length + leads.length > MAX_KEPT
 }
 
-/** Adds the depositor's other deposits in the same token, which the pool may still owe. */
 function addDeposits(
   search: RefundSearch,
   source: ChainReader,
@@ -157,7 +163,7 @@ function isDust({ deposit }: Transfer, { amount }: { readonly amount: bigint }):
   return amount * DUST_DIVISOR < deposit.relayData.inputAmount
 }
 
-/** Adds transactions that may contain a payment, whose receipts are still to be read. Small payments need no receipt. */
+/** Adds transactions whose receipts may prove a payment. Payments below the dust limit need no receipt. */
 function addLeads(
   search: RefundSearch,
   transfer: Transfer,
@@ -204,7 +210,10 @@ function byTime(left: Payment, right: Payment): number {
 
 type Payment = RefundSearch['payments'][number]
 
-/** Returns the payment, made or owed, that is certainly this transfer's refund. Returns `unknown` if too few calls are left. */
+/**
+ * Returns the payment, made or owed, that is certainly this transfer's refund; undefined if there is none. Returns
+ * `unknown` if too few calls are left.
+ */
 async function findPayment(
   { getReader, budget }: Poll,
   { deposit }: Transfer,
@@ -212,7 +221,7 @@ async function findPayment(
 ): Promise<Payment | 'unknown' | undefined> {
   const filled = new Set<string>()
   for (const [chainId, group] of Map.groupBy(rivals, ({ destinationChainId }) => destinationChainId)) {
-    // A deposit to a chain that we do not read may be unfilled, so the pool may owe it.
+    // A deposit to a chain that the service does not read may be unfilled, so the pool may owe its refund.
     if (!evmChain(chainId)?.bridge) continue
     if (!budget.reaches(1)) return 'unknown'
     budget.spend(1)
@@ -242,8 +251,8 @@ function buildEvent({ deposit }: Transfer, { txHash, logIndex, at, isOwed }: Pay
 }
 
 /**
- * Returns false if the pool no longer owes this amount, because a block that is not final yet contains its claim. Returns true if no call
- * is left.
+ * Returns false if the pool no longer owes this amount to the depositor, because a block that is not yet final contains
+ * the claim. Returns true if the budget has no call left to check.
  */
 async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: Transfer): Promise<boolean> {
   if (!budget.reaches(1)) return true

@@ -10,8 +10,8 @@ type Reply = {
 }
 
 /**
- * Records the quote in a response with a transfer, so that the scheduled job refresh-chain finds the transfer although no client requests
- * its status. Returns the response even if recording fails: a status request then still finds the transfer.
+ * Stores the bridge quote of an API response. The scheduled job refresh-chain thus finds the transfer even if no client
+ * requests its status. Returns the response even if storing fails: a status request then still finds the transfer.
  */
 export async function rememberQuote<T extends Reply>(
   quotes: Pick<QuotesStore, 'add'>,

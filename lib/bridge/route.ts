@@ -5,7 +5,7 @@ import type { Vault } from '../vaults/vault.ts'
 import type { RouteEnd } from './calldata.ts'
 import { type BridgeToken, findBridgeToken, findBridgeTokenBySymbol } from './tokens.ts'
 
-/** Other end of a vault's transfer: the chain and the token there, and the error codes if they are not supported. */
+/** Other end of a transfer from or to a vault: its chain and token, and the error codes if the bridge does not support them. */
 export type OtherEnd = {
   readonly chainId: number
   readonly token: Address
@@ -13,8 +13,9 @@ export type OtherEnd = {
 }
 
 /**
- * Returns the ends of a bridge route: the vault's chain, and another chain. The token there must be the same asset as the vault's; another
- * one could strand the money. Throws `cross_chain_not_available`, or one of the errors in `other`.
+ * Returns the ends of a bridge route: the vault's chain, and another chain. The other chain's token must be the same
+ * asset as the vault's, because another token could strand the money. Throws `cross_chain_not_available`, or one of the
+ * errors in `other`.
  */
 export function findRouteEnds(vault: Vault, other: OtherEnd): { readonly vault: RouteEnd; readonly other: RouteEnd } {
   const there = getContracts(other.chainId)
@@ -27,7 +28,7 @@ export function findRouteEnds(vault: Vault, other: OtherEnd): { readonly vault: 
   return { vault: buildEnd(vault.chainId, here, asset), other: buildEnd(other.chainId, there, token) }
 }
 
-/** Returns the addresses of the bridge's contracts on a chain; empty if it has none there. */
+/** Returns the addresses of the bridge's contracts on a chain; empty if the bridge does not support the chain. */
 export function listBridgeContracts(chainId: number): Address[] {
   const bridge = getContracts(chainId)
   return bridge ? [bridge.pool, bridge.multicallHandler] : []

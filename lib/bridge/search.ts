@@ -8,15 +8,15 @@ import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
 /**
- * Numbers of blocks to request events of in one call. A smaller one is tried if a node refuses without naming its limit. The first is large
- * because our events are rare.
+ * Numbers of blocks per call to request events of. A smaller number is tried if a node refuses without naming its
+ * limit. The first number is large because the searched events are rare.
  */
 const RANGE_SIZES = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 
 type Options = {
   readonly filters: readonly LogFilter[]
   readonly head: BlockHeader
-  /** Time back to which events are searched, in seconds since 1970. */
+  /** Time of the earliest events to search for, in seconds since 1970. */
   readonly since: bigint
   readonly reserved?: number
   readonly maxRanges?: number
@@ -24,7 +24,7 @@ type Options = {
   readonly hasRead: boolean
 }
 
-/** Events that one step of a search read, by filter, and the search's progress. */
+/** Events that one step of a search read, grouped by filter, and the search's progress. */
 export type SearchStep = {
   readonly logs: readonly Log[][]
   readonly search: LogSearch | undefined
@@ -33,9 +33,9 @@ export type SearchStep = {
 }
 
 /**
- * Reads the next events of a search: first the blocks that are new since the last poll, then older ones back to the time `since`. Tries
- * again with fewer blocks if a node refuses. If the new blocks do not fit into one request, the search restarts at the newest block. Throws
- * `upstream_*`, also if a node refuses even one block.
+ * Reads the next events of a search: first the blocks that are new since the last poll, then older blocks back to the
+ * time `since`. Tries again with fewer blocks if a node refuses. If the new blocks do not fit into one request, the
+ * search restarts at the newest block. Throws `upstream_*`, also if a node refuses even one block.
  */
 export async function readNextEvents(
   reader: ChainReader,
@@ -56,7 +56,8 @@ export async function readNextEvents(
     if (high < low) return { logs: filters.map(() => []), search, progress: 'complete' }
     const ranges = rangesOf(low, high, tried, Number(most))
     const requests = filters.flatMap((filter) => ranges.map((range) => logsRequest(filter, range)))
-    // The time of this block shows if older ones must be read. The next step shows it if no call is left for that now.
+    // The time of the block `low` shows if older blocks must be read. Without a spare call, the next step reads the
+    // time.
     const hasHeader = !isNew && low > 0n && budget.left(reserved) > requests.length
     const headers = hasHeader ? [blockRequest(low)] : []
     if (!budget.reaches(requests.length, reserved)) {
@@ -84,14 +85,14 @@ export async function readNextEvents(
     const isOver = lowest === 0n || (header && parseResult(BlockHeader, header).timestamp < since)
     return {
       logs,
-      // A search down to block 0 has nothing left to read.
+      // Block 0 as the lower end means that the search has nothing left to read.
       search: { low: isOver ? 0n : lowest, high: begun?.high && !isNew ? begun.high : high, span: tried },
       progress: isOver ? 'complete' : 'more',
     }
   }
 }
 
-/** Returns the number of blocks to request after a refusal, smaller than the refused one; undefined if a smaller one cannot help. */
+/** Returns the number of blocks to request after a node refused `tried` blocks; undefined if a smaller number cannot help. */
 function nextSmallerRange(tried: bigint, { refusal, blocks }: RpcError): bigint | undefined {
   if (refusal === 'archive' || refusal === 'unsupported') return undefined
   if (blocks !== undefined && BigInt(blocks) < tried) return blocks > 0 ? BigInt(blocks) : undefined

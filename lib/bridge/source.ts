@@ -35,22 +35,22 @@ import type { Terms } from './quote.ts'
 import { readNextEvents } from './search.ts'
 import type { LogSearch, Outcome, SourceHashRecord, Transfer } from './transfer.ts'
 
-/** Deposit as read from its transaction: the first part of a transfer's record. */
+/** Deposit as read from its transaction; these properties begin the stored record of a transfer. */
 export type DepositRecord = Pick<Transfer, 'deposit' | 'events' | 'blockNumber' | 'isFinal' | 'evidence'>
 
 /**
- * Deposits that a transaction hash leads to now, or an outcome if there are none. Both are undefined if deposits seen before are no longer
- * on the chain.
+ * Bridge deposits that a transaction hash leads to now, or an outcome without a deposit. Both are undefined if deposits
+ * seen earlier are no longer on the chain.
  */
 export type SourceResult = {
   readonly deposits?: readonly DepositRecord[]
   readonly outcome?: Outcome
   readonly isFinal: boolean
-  /** New record of the hash; undefined if the nodes do not know it. */
+  /** New record of the hash to store; undefined if the nodes do not know the hash. */
   readonly sent: SourceHashRecord | undefined
 }
 
-/** Hash whose deposits are requested, on its chain. `account` and `index` select one of several deposits. */
+/** Request for the bridge deposits of a hash on its chain. `account` and `index` select one of several deposits. */
 export type SourceRequest = {
   readonly sourceChainId: number
   readonly hash: Hash
@@ -65,19 +65,20 @@ const ENTRY_POINTS: readonly Address[] = [
   '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108',
   '0x433709009B8330FDa32311DF1C2AFA402eD8D009',
 ]
-/** Maximum number of deposits per transaction that can be requested; their indices are 0 to 49. */
+/** Maximum number of bridge deposits per transaction that can be requested; their indices are 0 to 49. */
 const MAX_DEPOSITS = 50
 const USER_OPERATION = toEventSelector(erc4337EntryPointAbi[0])
-/** Seconds of blocks in which a user operation is searched. An older one can be found only by its transaction hash. */
+/** Seconds of recent blocks that are searched for a user operation. An older operation can be found only by its transaction hash. */
 const OPERATION_SECONDS = HOUR_SECONDS
-/** Age of a quote, in seconds, above which certainly no pool accepts it; the pool's own limit is an hour. */
+/** Age of a quote, in seconds, above which no pool accepts the quote. The pool's own limit is an hour; a day is certainly enough. */
 const MAX_QUOTE_AGE_SECONDS = DAY_SECONDS
-/** Maximum seconds by which a deposit's block time may be before its quote, because clocks differ. */
+/** Maximum seconds by which a deposit's block time may be before the time of its quote, because clocks differ. */
 const SKEW_SECONDS = HOUR_SECONDS
 
 /**
- * Reads the deposits of a hash, which names a transaction or a user operation. If the hash has vanished, searches the depositor's deposits
- * since the quote, because another transaction may contain the same deposit. Throws `upstream_*`.
+ * Reads the bridge deposits of a hash, which identifies a transaction or a user operation (ERC-4337). If the hash has
+ * vanished, another transaction may contain the same deposit. The depositor's deposits since the quote are then
+ * searched. Throws `upstream_*`.
  */
 export async function readSource(
   poll: Poll,
@@ -87,7 +88,7 @@ export async function readSource(
   const { sourceChainId, hash } = question
   const source = poll.getReader(sourceChainId)
   const carrier = recorded?.carrier ?? hash
-  // The first poll does not read which blocks are final, so that more calls are left for the fill.
+  // The first poll does not read which blocks are final, so that more calls are left to read the fill.
   const requests = recorded ? finalityRequests(source.chain) : [blockRequest('latest')]
   const isSeen = recorded?.deposits.some((deposit) => deposit.relayHash) === true
   const outcomes = await poll.budget.ask(source, [
@@ -111,7 +112,7 @@ export async function readSource(
   return readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
 }
 
-/** Returns the deposits of this account, or all if no account is given. */
+/** Returns the deposits of this account, or all deposits if no account is given. */
 export function filterByDepositor<T>(
   deposits: readonly T[],
   depositorOf: (one: T) => Address,
@@ -143,8 +144,8 @@ async function readReceipt(
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
-    // The transaction contains operations or deposits of other accounts. The requested account's may be missing, or be read by a later
-    // poll.
+    // The transaction contains a user operation of the account, or deposits of other accounts. The account's own
+    // deposit may be missing, or a later poll may read it.
     const isOthers = operations.length > 0 || all.length > 0
     if (isOthers)
       return {
@@ -167,7 +168,7 @@ async function readReceipt(
   }
 }
 
-/** Builds the first part of a transfer's record from a deposit and its log. */
+/** Builds the beginning of a transfer's record from a deposit and the log of its event. */
 export function toDeposited(
   { chain }: ChainReader,
   { deposit, log }: LoggedDeposit,
@@ -182,7 +183,7 @@ export function toDeposited(
   }
 }
 
-/** Returns the logs of a user operation: those between the event of the operation before it in the bundle and its own event. */
+/** Returns the logs of a user operation in a bundle. They lie between the event of the previous operation and the operation's own event. */
 function findOwnLogs({ logs }: Receipt, userOpHash: Hash): readonly Log[] {
   const ends = logs.filter(({ address, topics }) => isEntryPoint(address) && topics[0] === USER_OPERATION)
   const index = ends.findIndex(({ topics }) => topics[1] === userOpHash)
@@ -217,7 +218,7 @@ async function readFailed(
   return { outcome: status === 'success' ? 'no_deposit_in_transaction' : 'source_reverted', isFinal, sent }
 }
 
-/** Searches for a user operation with this hash, in as many recent blocks as one call returns. */
+/** Searches for a user operation with this hash, in as many recent blocks as a node returns in one call. */
 async function readUserOperation(poll: Poll, question: SourceRequest, head: BlockHeader): Promise<SourceResult> {
   const source = poll.getReader(question.sourceChainId)
   const unknown: SourceResult = { outcome: 'pending', isFinal: false, sent: undefined }
@@ -235,8 +236,9 @@ async function readUserOperation(poll: Poll, question: SourceRequest, head: Bloc
 }
 
 /**
- * Finds out what became of a hash that the nodes no longer know. Searches for another transaction with the same deposit. The hash counts as
- * dropped once final blocks exclude the deposit: its nonce is used, or its quote is too old for the pool.
+ * Reads the state of a hash that the nodes no longer know. Searches for another transaction with the same deposit. The
+ * hash counts as dropped once final blocks exclude the deposit: its nonce is used, or its quote is too old for the
+ * pool.
  */
 async function readGone(
   poll: Poll,
@@ -257,12 +259,12 @@ async function readGone(
     ({ deposit }) => pickTerms(deposit).hash === terms.hash,
   )
   const own = same.find(({ deposit }) => hashRelay(deposit) === terms.relayHash)
-  // The node has the event but not yet the receipt, so the next poll reads it.
+  // The node has the event of the deposit but not yet the receipt, so the next poll reads the receipt.
   if (own && own.log.transactionHash === (sent.carrier ?? hash)) return unchanged
   const isRead = progress === 'complete' || search?.low === 0n
   const matching = own ?? (await findReplacement(poll, source, sent, same))
   const isDropped = !matching && isRead && (await isImpossible(poll, source, { sent, terms, finality }))
-  // Another transaction with the same terms replaces the hash once the hash can no longer be mined.
+  // Another transaction with the same terms replaces the requested transaction once the latter can no longer be mined.
   const other = matching ?? (isDropped ? same[0] : undefined)
   if (other) {
     if (other.log.blockTimestamp === undefined && !poll.budget.reaches(1)) return unchanged
@@ -273,7 +275,8 @@ async function readGone(
     return {
       deposits: [toDeposited(source, other, { at, isFinal })],
       isFinal,
-      // The hash itself may still be mined until the other transaction is final, so the record keeps it.
+      // Until the other transaction is final, the requested one may still be mined. The record therefore keeps the
+      // requested deposit.
       sent: isFinal ? withDeposit(sent, terms, seen) : sent,
     }
   }
@@ -287,7 +290,6 @@ async function readGone(
   return { isFinal: false, sent: withDeposit(sent, terms, { ...others, ...(kept && { search: kept }) }) }
 }
 
-/** Limits the search's record to blocks up to `last`, so that later ones are read again; undefined if none is left. */
 function limitSearch(search: LogSearch | undefined, last: BlockHeader | undefined): LogSearch | undefined {
   if (!search || !last || search.low > last.number) return undefined
   return { ...search, high: min(search.high, last.number) }
@@ -300,8 +302,8 @@ function withDeposit(sent: SourceHashRecord, old: SentDeposit, deposit: SentDepo
 }
 
 /**
- * Finds the deposit of a transaction that replaces a missing one. If the depositor sends its own transactions, the replacement has the same
- * nonce. An operation of a smart account may be in any transaction.
+ * Finds the deposit of a transaction that replaces a vanished one. If the depositor sends its own transactions, the
+ * replacement has the same nonce. For a smart account, any transaction may contain the replacement.
  */
 async function findReplacement(
   { budget }: Poll,
@@ -322,7 +324,6 @@ async function findReplacement(
   })
 }
 
-/** Returns true if final blocks exclude a deposit with these terms, because its nonce is used or its quote is too old. */
 async function isImpossible(
   poll: Poll,
   source: ChainReader,
@@ -332,12 +333,13 @@ async function isImpossible(
   const final = await findFinalBlock(poll, source, finality)
   if (final.number === 0n || !budget.reaches(1)) return false
   const age = final.timestamp - BigInt(terms.quotedAt)
-  // Only the nonce of the depositor itself counts. A bundler's nonce does not show which user operations its bundles contained.
+  // Only the nonce of the depositor itself counts. The nonce of a bundler does not show which user operations its
+  // bundles contained.
   if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
     const { address, nonce } = sent.sender
     const params = [address, numberToHex(final.number)]
     const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
-    // Some nodes lack the state of blocks that are some minutes old. Then only the age of the quote counts.
+    // Some nodes lack the state of blocks that are some minutes old. Only the age of the quote counts then.
     const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
     return (used !== undefined && used > BigInt(nonce)) || age > MAX_QUOTE_AGE_SECONDS
   }
@@ -358,10 +360,6 @@ function transactionRequest(hash: Hash): RpcRequest {
   return { method: 'eth_getTransactionByHash', params: [hash] }
 }
 
-/**
- * Parses a transaction, mined or not; undefined if the node does not know it. Throws `upstream_bad_answer` for a transaction with another
- * hash.
- */
 function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
   const parsed = parseResult(PoolTransaction.nullable(), outcome)
   if (parsed && parsed.hash !== hash) throw badAnswer('another transaction')
@@ -369,8 +367,8 @@ function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
 }
 
 /**
- * Builds the record of a transaction that is not mined yet. Only deposits into the pool get one, because an attacker could send any other
- * transactions for free.
+ * Builds the record of a transaction that is not mined yet; undefined unless it is a deposit into the pool. An attacker
+ * could send any other transactions for free, and so fill the table.
  */
 function parseSent(source: ChainReader, transaction: z.output<typeof PoolTransaction>): SourceHashRecord | undefined {
   const { to, input } = transaction

@@ -16,7 +16,7 @@ import type { TransfersStore } from './store.ts'
 import { addEnding, buildEmptyStatus, deriveOutcome, describeTransfer, getTarget } from './timeline.ts'
 import type { RecordedTransfer, SourceHashRecord, Transfer, TransferKey, TransferStatus } from './transfer.ts'
 
-/** Services that reading transfers needs. */
+/** Services that the reading of transfers needs: chain readers, stores and the bridge's API. */
 export type TransferServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchHint: FetchHint
@@ -28,7 +28,6 @@ export type TransferServices = {
 /** Function that returns when the scheduled job refresh-chain reads a transfer next; undefined for never. */
 type ScheduleNextRead = (keep: Transfer, recorded: Transfer | undefined) => Date | undefined
 
-/** Transfers that a hash leads to, the requested one first, and the blocks at which they were read. */
 type ReadByHash = {
   readonly statuses: readonly [TransferStatus, ...TransferStatus[]]
   /** Vault that each transfer ends in; undefined for a transfer without a vault deposit. */
@@ -36,7 +35,7 @@ type ReadByHash = {
   readonly evidence: readonly Evidence[]
 }
 
-/** Returns the vault of a transfer, from its quote or its message; undefined if it has none. */
+/** Returns the vault of a transfer, from its quote or its message; undefined if neither names a vault. */
 export function getVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKey | undefined {
   return transfer.quote?.vault ?? getTarget(transfer)
 }
@@ -48,9 +47,9 @@ type StartedTransfer = {
 }
 
 /**
- * Reads the transfers of a hash from the chains and records them. Each poll sends at most 8 calls in 6 requests to each host, none if all
- * results are final. A longer search continues at the next poll. Throws `upstream_*`; also `nodes_disagree` or `second_node_silent` if the
- * readers compare two hosts.
+ * Reads the transfers of a hash from the chains and stores them. One poll sends at most 8 calls in 6 requests to each
+ * RPC host; none if all results are final. A longer search continues at the next poll. Throws `upstream_*`. Throws
+ * `nodes_disagree` or `second_node_silent` if the readers compare two hosts.
  */
 export async function readTransfersByHash(
   services: TransferServices,
@@ -79,7 +78,7 @@ export async function readTransfersByHash(
   }
 
   const begun = await beginAll(services, sourceChainId, deposits, known)
-  // The requested transfer is read first. The others get what it leaves of the budget.
+  // The requested transfer is read first. The hash's other transfers get the rest of the budget.
   const [first, ...others] = [requireValue(begun[index]), ...begun.toSpliced(index, 1)]
   const read = async ({ key, recorded, transfer }: StartedTransfer): Promise<PollResult> => {
     const seen = await readNow(poll, transfer)
@@ -98,7 +97,7 @@ export async function readTransfersByHash(
     return { ...status, depositId: hash, replacedBy: source === hash || isOperation ? null : source }
   })
   return {
-    // The cast: the requested deposit always has a status, so the list is not empty.
+    // The cast holds: the requested deposit always has a status, so the list is not empty.
     statuses: statuses as [TransferStatus, ...TransferStatus[]],
     targets: ends.map(({ keep }) => findTarget(keep)),
     evidence: listEvidence(poll, ends[0]?.keep.finalEvidence),
@@ -106,8 +105,9 @@ export async function readTransfersByHash(
 }
 
 /**
- * Reads a recorded transfer for the scheduled job refresh-chain, and records the result. If another deposit with the same terms has
- * replaced it, deletes the record and returns undefined. Throws as `readByHash` does, and `internal` if `budget` is too small.
+ * Reads a stored transfer for the scheduled job refresh-chain, and stores the result. If another deposit with the same
+ * terms has replaced the transfer's, deletes the record and returns undefined. Throws as `readTransfersByHash` does,
+ * and `internal` if `budget` is too small.
  */
 export async function readTransfer(
   services: TransferServices,
@@ -117,7 +117,7 @@ export async function readTransfer(
 ): Promise<PollResult | undefined> {
   const poll = { ...services, budget, evidence: new Map<number, Evidence>(), isRecorded: true }
   const read = await toResult(readRecorded(poll, { key, recorded }))
-  // A failed poll also sets the time of the next one, so that one transfer cannot block the others.
+  // A failed read also postpones the transfer's next read, so that one transfer cannot block others.
   const seen = 'value' in read ? read.value : buildRecordedResult(recorded)
   if (seen === 'replaced') {
     await services.transfers.forget(key)
@@ -128,7 +128,6 @@ export async function readTransfer(
   return kept
 }
 
-/** Returns the deposits of a hash. Reads them from the chain unless all of them are recorded and need no more calls. */
 async function readSighting(
   poll: Poll,
   question: SourceRequest,
@@ -146,7 +145,7 @@ async function readSighting(
   return readSource(poll, question, sent)
 }
 
-/** Returns true if the deposit needs no calls now. It is final, or the calls are needed to search for its fill. */
+/** Returns true if the deposit needs no calls now: it is final, or all calls are needed to search for its fill. */
 function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
@@ -169,7 +168,10 @@ function listTransferKeys(
   )
 }
 
-/** Builds the transfers of deposits. Each contains its record, or else its issued quote if there is one. */
+/**
+ * Builds the transfers of deposits. A transfer continues its stored record. Without a record, it gets the quote that
+ * the API returned for its terms, if any.
+ */
 async function beginAll(
   { transfers, quotes }: TransferServices,
   sourceChainId: number,
@@ -201,7 +203,6 @@ async function beginAll(
   })
 }
 
-/** Returns the vault that took the deposit, or else the vault that the transfer's message names. */
 function findTarget(transfer: Transfer): VaultKey | undefined {
   const taken = transfer.events.find(({ kind }) => kind === 'vault_deposited')
   return taken?.vaultAddress ? { chainId: taken.chainId, address: taken.vaultAddress } : getTarget(transfer)
@@ -228,7 +229,7 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
   if (deposits.length > 0) return 'replaced'
   if (outcome && outcome !== 'pending') return buildPollResult(recorded, outcome, isFinal)
-  // The node lags, or a reorganisation is under way, so the recorded deposit stays.
+  // The node lags, or a reorganisation is going on, so the stored deposit is kept.
   return readNow(poll, { ...recorded, goneSearch: sent?.deposits[0]?.search })
 }
 
@@ -265,20 +266,22 @@ async function record(
   const noted = { ...seen.keep, ...final, latest: addEnding(key, { ...seen.keep, ...final }, outcome) }
   const keep = dropUndefined({ ...noted, lookAt: lookAt(dropUndefined(noted), recorded) })
   const taken = keep.events.find(({ kind }) => kind === 'vault_deposited')
-  // The source is recorded before the transfer, because a transfer with a final outcome is not read again.
+  // The deposit's source is stored before the transfer, because a stored transfer with a final outcome is not read
+  // again.
   if (isFinal && taken) {
     const { chainId, txHash: transactionHash, logIndex } = taken
     const source = { chainId: key.sourceChainId, transactionHash: keep.events[0].txHash }
     await sources.record({ chainId, transactionHash, logIndex }, source)
   }
   const isRecorded = isDeepStrictEqual(keep, recorded) || (await transfers.record(key, keep, recorded))
-  // A concurrent request wrote the record. It may be for a client without this vault, and so not have set a next read.
+  // A concurrent request stored the record first. That request may come from a client without this vault, and then it
+  // scheduled no next read.
   if (!isRecorded && keep.lookAt && !recorded?.lookAt) await transfers.follow(key, keep.lookAt)
   return { ...seen, keep }
 }
 
 function dropUndefined(transfer: { readonly [Field in keyof Transfer]: Transfer[Field] | undefined }): Transfer {
-  // The cast: only optional fields can be undefined, and these are removed.
+  // The cast holds: only optional properties can be undefined, and these are removed.
   return Object.fromEntries(Object.entries(transfer).filter(([, value]) => value !== undefined)) as Transfer
 }
 

@@ -7,7 +7,7 @@ import { type RecordedTransfer, SourceHashRecord, Transfer, type TransferKey } f
 
 const Item = z.object({
   transfer: Transfer,
-  /** Keys of the table index that lists the transfers to read. `lookAt` is the time of the next read, in epoch milliseconds. */
+  /** Keys of the table index that lists the transfers whose next read is due. `lookAt` is the time of that read, in epoch milliseconds. */
   followedOnChain: z.number().optional(),
   lookAt: z.number().optional(),
 })
@@ -25,11 +25,12 @@ const FOLLOWED = { name: 'followedTransfers', partitionKey: 'followedOnChain', s
 
 type HashKey = { readonly sourceChainId: number; readonly hash: Hash }
 
-/** Creates the store of transfers, and of the transaction hashes that lead to them. */
+/** Creates the store of transfers, and of the transaction hashes that lead to transfers. */
 export function transfersStore(table: Table) {
   return {
     /**
-     * Returns the recorded transfers of these keys, in their order. Reads consistently, so that a status never returns to an earlier one.
+     * Returns the stored transfers with these keys, in the same order. Reads consistently, so that a status never
+     * returns to an earlier one.
      */
     async getMany(keys: readonly TransferKey[]): Promise<RecordedTransfer[]> {
       if (keys.length === 0) return []
@@ -49,8 +50,8 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Lists recorded transfers from this chain whose next read is due at `now` (epoch milliseconds), longest due first. Reads one page of
-     * at most `limit`.
+     * Lists stored transfers from this chain whose next read is due at `now` (epoch milliseconds), longest due first.
+     * Reads one page of at most `limit` transfers.
      */
     async listDue(sourceChainId: number, now: number, limit: number): Promise<RecordedTransfer[]> {
       const range = { index: FOLLOWED, partition: sourceChainId, to: now }
@@ -59,8 +60,8 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Records a transfer. Returns false if the stored one differs from what was read: it has a final outcome, other endings, or a first
-     * `lookAt`.
+     * Stores a transfer. Returns false, without a change, if the stored transfer changed since it was read. That is so
+     * if it now has a final outcome, other endings, or a first `lookAt`.
      */
     record(
       key: TransferKey,
@@ -76,7 +77,10 @@ export function transfersStore(table: Table) {
       return table.put(Item, itemKey(key), { transfer, ...followed }, when)
     },
 
-    /** Makes the scheduled job refresh-chain read a recorded transfer from the time `lookAt` on; returns false if it already does. */
+    /**
+     * Schedules the job refresh-chain to read a stored transfer from the time `lookAt` on. Returns false if such a read
+     * is already scheduled.
+     */
     follow(key: TransferKey, lookAt: Date): Promise<boolean> {
       return table.update(itemKey(key), {
         changes: [set('followedOnChain', key.sourceChainId), ...buildDueChanges(lookAt)],
@@ -84,7 +88,10 @@ export function transfersStore(table: Table) {
       })
     },
 
-    /** Sets the time of a transfer's next read; undefined ends reading it. Returns false, without a change, if it is no longer read. */
+    /**
+     * Sets the time of a transfer's next read by the job refresh-chain; undefined ends these reads. Returns false,
+     * without a change, if they have ended.
+     */
     postpone(key: TransferKey, lookAt: Date | undefined): Promise<boolean> {
       return table.update(itemKey(key), {
         changes: lookAt

@@ -4,7 +4,10 @@ import { AppError, badAnswer, type ErrorDetail, mustBeAtMost } from '../core/err
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 
-/** Times of both chains' latest blocks, in seconds since 1970, and the pool's limits for times, in seconds. */
+/**
+ * Times of both chains' latest blocks, in seconds since 1970. The buffers are the pool's limits for quote times and
+ * fill deadlines, in seconds.
+ */
 export type Clocks = {
   readonly source: number
   readonly destination: number
@@ -12,33 +15,39 @@ export type Clocks = {
   readonly fillDeadlineBuffer: number
 }
 
-/** Minimum seconds for which a quote must still be valid. The user has to sign and send, and relayers have to fill. */
+/** Minimum seconds for which a quote must still be valid. Meanwhile the user signs and sends the transaction, and a relayer fills it. */
 const MIN_VALIDITY_SECONDS = 30 * 60
 /** Maximum seconds by which a quote's time may be later than the source chain's latest block. */
 const CLOCK_SKEW_SECONDS = 60
 /** Maximum accepted fee, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
 /**
- * Factor of the API's minimum amount. Below the product, an excessive fee means that the amount is small; above it, a mistake or an attack.
- * At the minimum, gas costs a quarter of the amount; at 2.5 times the minimum, a tenth. The rest leaves room for the pool's share.
+ * Factor of the API's minimum amount, below which an amount counts as small. Gas costs a quarter of the minimum amount,
+ * and a tenth of 2.5 times the minimum. An excessive fee of a small amount is thus normal. For a larger amount, such a
+ * fee is a mistake or an attack.
  */
 const SMALL_AMOUNTS = 10n
 /**
- * Factor from the fee of a small amount to the minimum that an error suggests. Most of the fee is gas, which does not grow with the amount.
- * So the suggested amount costs a tenth even if the pool takes a sixtieth of what is added.
+ * Factor from the fee of a small amount to the minimum amount that an error suggests. Most of the fee is gas, which
+ * does not grow with the amount. The fee of the suggested amount is a tenth, even if the pool takes a sixtieth of the
+ * added amount.
  */
 const FEES_OF_LEAST_AMOUNT = 12n
-/** Maximum accepted seconds for which only one relayer may fill. In the worst case they delay the fill by that. */
+/** Maximum accepted seconds for which only one relayer may fill. That relayer can delay the fill by this time. */
 const MAX_EXCLUSIVITY_SECONDS = 5 * 60
-/** Maximum `exclusivityParameter` that the pool takes as seconds after the deposit. It takes a larger one as seconds since 1970. */
+/**
+ * Maximum `exclusivityParameter` that the pool interprets as seconds after the deposit. The pool interprets a larger
+ * value as seconds since 1970.
+ */
 const MAX_PERIOD_SECONDS = 31_536_000
 
 /**
- * Returns the terms of a quote for the user. A quote time later than the source chain's is replaced by the chain's, because the pool
- * refuses it. A too long exclusivity is dropped. Throws `amount_too_low_for_bridge` or `amount_too_high_for_bridge`, with an amount that
- * works if there is one. Throws `upstream_bad_answer` for an output above the input, no output, or an excessive fee. Also throws it if the
- * pool would refuse the times now or within half an hour. `field` is the request field that error details name: `dstChainId` if the request
- * has no amount.
+ * Returns the terms of a quote for the user to sign. A quote time later than the source chain's block time is replaced
+ * by that block time, because the pool would refuse the quote. An exclusivity that lasts too long is dropped. Throws
+ * `amount_too_low_for_bridge` or `amount_too_high_for_bridge`, with an amount that works if there is one. Throws
+ * `upstream_bad_answer` for an output above the input, no output, or an excessive fee. Also throws it if the pool would
+ * refuse the times now or within half an hour. Error details name the request field `field`: `dstChainId` if the
+ * request has no amount.
  */
 export function agreeTerms(
   request: BridgeRequest,
@@ -93,21 +102,20 @@ function nameField(detail: ErrorDetail): ErrorDetail {
   return { ...detail, issue: `must be left out: the paid amount ${detail.issue}` }
 }
 
-/** Estimates the minimum amount whose fee is at most a tenth of it, from the quote of a smaller amount. */
 function leastAmount(request: BridgeRequest, quote: Quote): bigint {
   return max(FEES_OF_LEAST_AMOUNT * feeOf(request, quote), quote.limits.min)
 }
 
 /**
- * Returns true if the fee of `amount` is at most about a tenth of it, by the quote of a larger amount. That quote's fee may mostly be the
- * pool's share, so the bridge's minimum also bounds it.
+ * Returns true if the fee of `amount` is at most about a tenth, judged by the quote of a larger amount. The fee of that
+ * quote may consist mostly of the pool's share. At most the bridge's minimum amount therefore counts as the fee.
  */
 function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean {
   const { min: least } = quote.limits
   return amount >= max(FEES_OF_LEAST_AMOUNT * min(feeOf(request, quote), least), least) && amount > 0n
 }
 
-/** Returns the maximum amount to send of which at most `room` arrives; 0 if the bridge may refuse so little. */
+/** Returns the maximum amount to send so that at most `room` arrives; 0 if the bridge may refuse such a small amount. */
 export function computeMaxInput(room: bigint, request: BridgeRequest, quote: Quote): bigint {
   const { source, destination } = request.route
   const most = (room * 10n ** BigInt(source.decimals)) / 10n ** BigInt(destination.decimals)
@@ -115,8 +123,8 @@ export function computeMaxInput(room: bigint, request: BridgeRequest, quote: Quo
 }
 
 /**
- * Returns the fee in the source token's smallest unit, rounded up. A quote without an output has no fee, so the bridge's minimum is
- * returned.
+ * Returns the fee in the source token's smallest unit, rounded up. A quote without an output shows no fee, so the
+ * bridge's minimum amount is returned.
  */
 function feeOf(request: BridgeRequest, quote: Quote): bigint {
   if (quote.outputAmount === 0n) return quote.limits.min
@@ -125,15 +133,14 @@ function feeOf(request: BridgeRequest, quote: Quote): bigint {
 }
 
 /**
- * Converts the amounts sent and delivered into one unit, so that they can be compared. One smallest unit of the source token is `unit` of
- * these.
+ * Converts the sent and the delivered amount into a common unit, so that they can be compared. One smallest unit of the
+ * source token equals `unit` common units.
  */
 function toCommonUnit({ route: { source, destination }, inputAmount }: BridgeRequest, { outputAmount }: Quote) {
   const unit = 10n ** BigInt(destination.decimals)
   return { input: inputAmount * unit, output: outputAmount * 10n ** BigInt(source.decimals), unit }
 }
 
-/** Returns the exclusivity of a quote; none if it lasts too long or names no relayer. */
 function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerms, now: number) {
   const seconds = exclusivityParameter > MAX_PERIOD_SECONDS ? exclusivityParameter - now : exclusivityParameter
   const isSome = exclusivityParameter > 0 && !isAddressEqual(exclusiveRelayer, zeroAddress)
@@ -141,7 +148,10 @@ function boundExclusivity({ exclusiveRelayer, exclusivityParameter }: BridgeTerm
   return { exclusiveRelayer: zeroAddress, exclusivityParameter: 0 }
 }
 
-/** Returns the time at which a quote expires, in seconds since 1970. Until then the pool accepts it and relayers have time to fill. */
+/**
+ * Returns the time at which a quote expires, in seconds since 1970. Until then, the pool accepts the quote and relayers
+ * have time to fill.
+ */
 export function computeQuoteExpiry(
   { quoteTimestamp, fillDeadline }: Pick<BridgeTerms, 'quoteTimestamp' | 'fillDeadline'>,
   { quoteTimeBuffer }: Clocks,

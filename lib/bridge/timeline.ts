@@ -83,13 +83,13 @@ function expired(statusDescription: string, nextPollAfterMs: number): Row {
   return { status: 'failed', statusDescription, reason: 'expired', terminal: false, nextPollAfterMs }
 }
 
-/** Returns the vault and the account of the deposit that a transfer's message names; undefined if the bridge only delivers tokens. */
+/** Returns the vault and the account of the deposit that a transfer's message instructs; undefined if the bridge only delivers tokens. */
 export function getTarget({ deposit }: Pick<Transfer, 'deposit'>) {
   const named = parseMessage(deposit)?.deposit
   return named && { chainId: deposit.destinationChainId, address: named.vault, account: named.account }
 }
 
-/** Returns the outcome that the last event proves; undefined if no event shows a fill or a refund. */
+/** Returns the outcome that the transfer's last event proves; undefined if no event shows a fill or a refund. */
 export function deriveOutcome({ deposit, events }: Pick<Transfer, 'deposit' | 'events'>): Outcome | undefined {
   const last = events.at(-1)
   const target = getTarget({ deposit })
@@ -123,7 +123,8 @@ function isSpedUp(events: readonly TransferEvent[]): boolean {
 }
 
 /**
- * Builds the status of a transfer with this outcome, from its events. `isFinal` must be true only for an outcome that ends the transfer.
+ * Builds the API status of a transfer with this outcome, from its events. `isFinal` must be true only for an outcome
+ * that ends the transfer.
  */
 export function describeTransfer(
   transfer: Pick<Transfer, 'deposit' | 'events' | 'quote'>,
@@ -176,15 +177,15 @@ export function describeTransfer(
 }
 
 /**
- * Returns the smaller of two amounts, null if the first is unknown. A vault may take less than was delivered, or more, from tokens left at
- * the handler.
+ * Returns the smaller of the delivered amount and the amount that the vault took; null if the delivered amount is
+ * unknown. The vault can also take more than was delivered, if tokens were left at the handler contract.
  */
 function minKnown(delivered: bigint | null | undefined, taken: bigint | null | undefined): bigint | null {
   if (delivered === null || delivered === undefined) return null
   return taken === null || taken === undefined ? delivered : min(delivered, taken)
 }
 
-/** Builds the status of a hash whose deposit is not known. */
+/** Builds the API status of a transaction hash for which no bridge deposit is known. */
 export function buildEmptyStatus(sourceChainId: number, hash: Hash, outcome: Outcome, isFinal = false): TransferStatus {
   return {
     depositId: hash,
@@ -233,12 +234,15 @@ function linkTo(chainId: number, hash: Hash): string {
   return `${evmChain(chainId)?.explorerUrl}/tx/${hash}`
 }
 
-/** Maximum number of unpublished endings that are kept per transfer. Each reorganisation can replace an ending by another. */
+/**
+ * Maximum number of endings (terminal outcomes with their events) that are stored per transfer until clients are
+ * notified. Each reorganisation can replace an ending by another.
+ */
 const MAX_ENDINGS = 5
 
 /**
- * Adds the ending that the events prove, if it is new and not final; else returns the endings unchanged. A transfer without a fill ends
- * only by final blocks, so it is not added.
+ * Adds an ending (a terminal outcome with its events) to the stored endings. Does nothing if the ending is stored
+ * already or the transfer is final. Outcomes without a fill are not added, because only final blocks prove them.
  */
 export function addEnding(
   key: TransferKey,
@@ -252,27 +256,31 @@ export function addEnding(
   if (final || !isEnding || !nameEndingType(STATUS_BY_OUTCOME[outcome])) return latest
   const keyOf = (one: Ending) => buildEndingKey(key, { deposit, ...one })
   if (last && keyOf(last) === keyOf(ending)) return latest
-  // A stopped run of the job may have published any of these, so all are kept. Above the maximum, only the final ending is published.
+  // All endings are kept, because an aborted job may have notified clients of any of them. Above the maximum, clients
+  // are notified only of the final ending.
   if (endings.length === MAX_ENDINGS) return latest
   return { endings: [...endings, ending], isPublished: false, version: version + 1 }
 }
 
-/** Returns the record of endings with only the last one, marked as published. */
+/** Keeps only the last ending of a transfer, and marks it as published to clients. */
 export function markTransferPublished({ endings, version }: NonNullable<Transfer['latest']>): Transfer['latest'] {
   return { endings: endings.slice(-1), isPublished: true, version: version + 1 }
 }
 
-/** Returns true if clients may have to be notified of a transfer: it is final, or has an unpublished ending. */
+/** Returns true if clients may have to be notified of a transfer: the transfer is final, or has an unpublished ending. */
 export function isUnreported({ final, latest }: Transfer): boolean {
   return final !== undefined || latest?.isPublished === false
 }
 
-/** Builds the key of the event that reports a transfer's final outcome. */
+/** Builds the key of the webhook event that reports a transfer's final outcome. */
 export function buildTransferKey({ sourceChainId, relayHash }: TransferKey): string {
   return ['transfer', sourceChainId, relayHash].join('#')
 }
 
-/** Builds the key of an ending's event from its type and its fill. After a reorganisation, another fill gives another key. */
+/**
+ * Builds the key of the webhook event for an ending, from its type and its fill. After a reorganisation, another fill
+ * gives another key.
+ */
 export function buildEndingKey(
   key: TransferKey,
   { deposit, outcome, events }: Pick<Transfer, 'deposit'> & Ending,
@@ -282,7 +290,7 @@ export function buildEndingKey(
   return [buildTransferKey(key), nameEndingType(STATUS_BY_OUTCOME[outcome]), ...fill].join('#')
 }
 
-/** Returns the type of the webhook event for a status; undefined if clients are not notified of it. */
+/** Returns the type of the webhook event for a transfer's status; undefined if clients are not notified of that status. */
 export function nameEndingType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
   if (status === 'completed') return 'transfer.completed'
   if (status !== 'failed') return undefined

@@ -25,7 +25,7 @@ const EVENT_KINDS = {
 /** Event on a chain that proves a step of a transfer. */
 export const TransferEvent = z
   .object({
-    // The cast: Object.keys gives the keys the type string.
+    // The cast holds: Object.keys types the object's own keys as string.
     kind: z.enum(Object.keys(EVENT_KINDS) as (keyof typeof EVENT_KINDS)[]).describe(
       Object.entries(EVENT_KINDS)
         .map(([kind, meaning]) => `${kind}: ${meaning}`)
@@ -58,7 +58,7 @@ const REASONS = {
   undelivered: 'it arrived without an instruction, at a public contract from which anyone can take it',
   destination_not_followed: 'the status stays bridging because this service does not read the destination chain',
 }
-// The cast: Object.keys gives the keys the type string.
+// The cast holds: Object.keys types the object's own keys as string.
 const Reason = z.enum(Object.keys(REASONS) as (keyof typeof REASONS)[])
 const ABOUT_REASONS = [
   'Reason why it failed or is no longer followed, else null',
@@ -159,8 +159,8 @@ export const TransferStatus = z
 export type TransferStatus = z.output<typeof TransferStatus>
 
 /**
- * Deposit into the bridge, from the event of the bridge's pool. Accounts and tokens are 32 bytes, amounts are in smallest units, times in
- * seconds since 1970. `destinationChainId` is 0 if the id is too large for a number.
+ * Deposit into the bridge, from the event of the bridge's pool. Accounts and tokens are 32 bytes, amounts are in
+ * smallest units, times in seconds since 1970. `destinationChainId` is 0 if the id exceeds JavaScript's safe integers.
  */
 const BridgeDeposit = z.object({
   relayData: z.object({
@@ -182,11 +182,11 @@ const BridgeDeposit = z.object({
 })
 export type BridgeDeposit = z.output<typeof BridgeDeposit>
 
-/** Range of blocks whose events were read, both ends included. */
+/** Range of blocks whose events a search has read, both ends included. */
 const LogSearch = z.object({
   low: Amount,
   high: Amount,
-  /** Number of blocks of the last call that the node accepted; undefined before the first. */
+  /** Number of blocks that the node accepted in the last call; undefined before the first call. */
   span: Amount.optional(),
 })
 export type LogSearch = z.output<typeof LogSearch>
@@ -194,13 +194,13 @@ export type LogSearch = z.output<typeof LogSearch>
 const RefundSearch = z.object({
   final: StoredBlock.optional(),
   blocks: LogSearch.optional(),
-  /** Block of the payment that the bridge's API names. Newer blocks are read only if this payment proves wrong. */
+  /** Block of the payment that the bridge's API reports. Newer blocks are read only if this payment is not the refund. */
   until: Amount.optional(),
-  /** Transactions that may contain a payment, whose receipts are still to be read. */
+  /** Transactions that may contain a payment; their receipts must still be read. */
   leads: z.array(z.object({ txHash: HashText, blockNumber: Amount })),
   /**
-   * Payments of the pool to the depositor in the token. `isOwed` is true if the pool could not pay, so that the depositor has to claim the
-   * amount.
+   * Payments of the bridge's pool to the depositor in the transfer's token. `isOwed` is true if the pool could not pay,
+   * so that the depositor has to claim the amount.
    */
   payments: z.array(
     z.object({ txHash: HashText, logIndex: z.number().int(), at: Timestamp, amount: Amount, isOwed: z.boolean() }),
@@ -209,12 +209,12 @@ const RefundSearch = z.object({
   rivals: z.array(
     z.object({ relayHash: HashText, destinationChainId: z.number().int(), deadline: Amount, amount: Amount }),
   ),
-  /** Total of all deposits and payments below a thousandth of the transfer's amount, which are not kept one by one. */
+  /** Total of all deposits and payments below a thousandth of the transfer's amount, which are not stored individually. */
   dust: Amount,
 })
 export type RefundSearch = z.output<typeof RefundSearch>
 
-/** Possible states of a transfer; `OUTCOMES` describes each. */
+/** Possible outcomes of a transfer; `STATUS_BY_OUTCOME` describes each. */
 export const Outcome = z.enum([
   'pending',
   'bridging',
@@ -241,40 +241,40 @@ export const Outcome = z.enum([
 ])
 export type Outcome = z.output<typeof Outcome>
 
-/** Events of a transfer in the order of their steps; the first is the deposit. */
+/** Events of a transfer in the order of its steps; the first event is the deposit. */
 const Events = z.tuple([TransferEvent], TransferEvent)
 
-/** Ending of a transfer: its outcome, with the events that prove it. */
+/** Ending of a transfer: its outcome, with the chain events that prove the outcome. */
 const Ending = z.object({ outcome: Outcome, events: Events })
 export type Ending = z.output<typeof Ending>
 
-/** Stored transfer: its events on the chains, and the progress of the searches for them. */
+/** Stored transfer: its events on the chains, and the progress of the searches for further events. */
 export const Transfer = z.object({
   deposit: BridgeDeposit,
   events: Events,
-  /** Block of the deposit, which is read again until it is final. */
+  /** Block of the deposit. The deposit is read again until this block is final. */
   blockNumber: Amount,
   isFinal: z.boolean(),
-  /** Block at which the deposit was found to be final, as evidence for responses. */
+  /** Block at which the deposit was found to be final; API responses name it as their source. */
   evidence: Evidence.optional(),
   quote: Quote.optional(),
-  /** Search for another transaction with the same deposit, after the deposit's own transaction vanished. */
+  /** Progress of the search for another transaction with the same deposit, after the deposit's own transaction vanished. */
   goneSearch: LogSearch.optional(),
   fillSearch: LogSearch.optional(),
   /** True once final blocks prove that there was no fill before the deadline. */
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
   /**
-   * Time at which the scheduled job refresh-chain reads the transfer next. Absent if no client has its vault, and once clients were
-   * notified of its final outcome.
+   * Time at which the scheduled job refresh-chain reads the transfer next; absent if the job need not read the
+   * transfer. Clients, for example, have been notified of its final outcome.
    */
   lookAt: Timestamp.optional(),
   /**
-   * Endings that later blocks may still revert: the last one, after those that it replaced since they were published. `version` grows with
-   * each change.
+   * Endings (terminal outcomes with events) that a reorganisation may still revert. Earlier endings are kept until the
+   * last one is published to clients. `version` grows with each change.
    */
   latest: z.object({ endings: z.array(Ending), isPublished: z.boolean(), version: z.number().int() }).optional(),
-  /** Outcome that can no longer change. `finalEvidence` are the blocks that prove it. */
+  /** Outcome that can no longer change. `finalEvidence` are the blocks that prove the outcome. */
   final: Outcome.optional(),
   finalEvidence: EvidenceList.optional(),
 })
@@ -286,7 +286,7 @@ export type TransferKey = { readonly sourceChainId: number; readonly depositor: 
 /** Key and record of a transfer. */
 export type RecordedTransfer = { readonly key: TransferKey; readonly recorded: Transfer }
 
-/** Record of a transaction hash or user operation hash, with the deposits that it leads to. */
+/** Record of a transaction hash or ERC-4337 user operation hash, with the bridge deposits that it leads to. */
 export const SourceHashRecord = z.object({
   sender: z.object({ address: Address, nonce: z.number().int().nonnegative() }).optional(),
   /** Hash of the transaction that contains the user operation. */
@@ -295,7 +295,7 @@ export const SourceHashRecord = z.object({
   deposits: z.array(
     Terms.extend({
       relayHash: HashText.optional(),
-      /** Progress of the search for a deposit with these terms in other transactions. */
+      /** Progress of the search for a deposit with the same terms in other transactions. */
       search: LogSearch.optional(),
       /** Blocks that prove that the deposit can no longer be made. */
       dropped: EvidenceList.optional(),

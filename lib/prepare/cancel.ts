@@ -13,7 +13,6 @@ import type { Vault } from '../vaults/vault.ts'
 import { type DryRun, pickFirstWorking } from './dry-run.ts'
 import { prepare } from './prepare.ts'
 
-/** Cancellation to prepare. `listEntries` returns the account's ledger entries in the vault up to a block. */
 type Cancellation = {
   readonly vault: Vault
   readonly account: Address
@@ -22,8 +21,8 @@ type Cancellation = {
 }
 
 /**
- * Prepares the cancellation of a pending request, in one round trip. It takes more if the vault's requests have their own ids. Throws the
- * AppError of a refusal, or `upstream_*`.
+ * Builds and simulates the transaction that cancels a pending request. This takes one RPC round trip, or more if the
+ * vault gives each request its own id. Throws an AppError if the cancellation is refused, or `upstream_*`.
  */
 export async function prepareCancellation(reader: ChainReader, { vault, account, kind, listEntries }: Cancellation) {
   const { cancelTerms } = getProtocol(vault)
@@ -40,7 +39,7 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
     candidates: operations.map((operation) => draftOf({ operation, request })),
     choose: async ({ terms: finish, block }) => {
       const terms = await finish(reader, block.number, () => listEntries(block.number))
-      // The operation needs the id of the request, which only the terms contain.
+      // The call needs the id of the request, which only the terms read above contain.
       const operation = findOperation(operations, terms.name)
       return {
         terms,

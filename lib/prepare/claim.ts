@@ -14,7 +14,6 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** Unit in which a claim pays, by the kind of request. */
 const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
 
 type Claim = {
@@ -25,8 +24,9 @@ type Claim = {
 }
 
 /**
- * Prepares the claim of all settled requests of one kind, in two round trips. Sending the assets to another chain takes one more, and the
- * bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
+ * Builds and simulates the transaction that claims all settled requests of one kind, in two RPC round trips. Sending
+ * the assets to another chain takes one more round trip and a quote of the bridge. Throws an AppError if the claim is
+ * refused, or `upstream_*`.
  */
 export async function prepareClaim(services: BridgeServices, { vault, account, kind, destination }: Claim) {
   const reader = services.getReader(vault.chainId)
@@ -67,13 +67,12 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
   return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 
-/** Returns the dry run of the claim that pays most, the first among equals. */
 function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
   const paid = (dryRun: DryRun) => (dryRun.calls?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n)
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
 }
 
-/** Returns the assets and shares of a claim. One is the claimed amount; the other is the return value in its dry run. */
+/** Returns the assets and shares of a claim. One of them is the requested amount, the other is the return value of the simulated call. */
 function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined

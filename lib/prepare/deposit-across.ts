@@ -22,26 +22,27 @@ import {
   requireOpen,
 } from './transfer.ts'
 
-/** Deposit by `account` for itself, paid with `inputAmount` of a token or of the own coin of another chain. */
+/** Deposit into a vault that the account pays for on another chain, with `inputAmount` of a token or of that chain's native coin. */
 export type CrossChainDeposit = {
   readonly vault: Vault
   readonly pin: Pin | undefined
   readonly account: Address
   readonly inputAmount: bigint
   readonly sourceChainId: number
-  /** Address of the token on the source chain, or `COIN_ADDRESS` for that chain's own coin. */
+  /** Address of the token on the source chain, or `COIN_ADDRESS` for that chain's native coin. */
   readonly sourceToken: Address
 }
 
 /**
- * Seconds for which the vault's valuation must still be valid, because the deposit takes time to arrive. Vaults with a valuation take
- * instant deposits only until it expires.
+ * Seconds for which the vault's valuation must stay valid, because a deposit from another chain takes time to arrive.
+ * Vaults with a valuation take instant deposits only until the valuation expires.
  */
 const SYNC_MARGIN_SECONDS = 15n * 60n
 
 /**
- * Prepares transactions on the source chain that deposit into a vault on another chain. Also returns the bridge's quote, in smallest units.
- * Fetches the quote and the states of both chains in parallel, then simulates. Throws the AppError of a refusal, or `upstream_*`.
+ * Builds transactions on the source chain that deposit into a vault on another chain. Also returns the bridge's quote,
+ * in smallest units. Fetches the quote and the states of both chains in parallel, then simulates. Throws an AppError if
+ * the deposit is refused, or `upstream_*`.
  */
 export async function prepareDepositAcross(
   services: BridgeServices,
@@ -61,10 +62,12 @@ export async function prepareDepositAcross(
     deposit: { vault, operation },
   })
 
-  // The quote depends on the deposit operation. Most deposits use the first one, so its quote is fetched before the vault's state is known.
+  // The quote depends on the vault's deposit function. Most deposits use the protocol's first function, so its quote is
+  // fetched before the vault's state is known.
   const [usual] = OPERATIONS[vault.protocol].deposits
   const quoted = toResult(fetchQuote(requestBy(usual)))
-  // The quote is awaited below. If a read throws before that, its rejection must not stay unhandled.
+  // The quote is awaited below. A read may throw before that, and then a failed quote must not stay an unhandled
+  // rejection.
   quoted.catch(() => {})
   const vaultReader = getReader(vault.chainId)
   const vaultTerms = getProtocol(vault).depositTerms(vault, account, inputAmount, route.destination.handler)

@@ -18,7 +18,8 @@ import { prepare } from './prepare.ts'
 type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pin | undefined }
 
 /**
- * Prepares a deposit, in one round trip. Throws `vault_has_changed` before any other refusal, the AppError of a refusal, or `upstream_*`.
+ * Builds and simulates the transactions of a deposit, in one RPC round trip. Throws `vault_has_changed` before any
+ * other refusal, an AppError if the deposit is refused, or `upstream_*`.
  */
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit) {
   const { vault, pin, account, amount } = request
@@ -31,8 +32,8 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   return prepareIfPinMatches(reader, { vault, pin }, termsPlan, async (plan) => {
     const { choice, ...prepared } = await prepare(reader, account, {
       plan,
-      // One candidate per approval that may be needed. Each simulates all deposit operations of the protocol, because the same request
-      // only now reads the state that decides between them.
+      // There is one candidate for each approval that may be needed. Each candidate simulates all deposit functions of
+      // the protocol. The vault's state, which decides between the functions, is read in the same request.
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),
@@ -50,12 +51,12 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
 }
 
 /**
- * Returns a deposit's shares, assets and fee, in smallest units; unknown ones are null. The shares are those of the dry run (`arrived`), or
- * else an estimate at the present price.
+ * Returns a deposit's shares, assets and fee, in smallest units; unknown amounts are null. `arrived` are the shares in
+ * the simulation. Without it, the shares are estimated at the present price.
  */
 export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
   const reported = arrived ?? sharesFor(assets)
-  // A real amount of shares fits into 256 bits, so a larger one counts as unknown.
+  // A real amount of shares fits into 256 bits, so a larger amount counts as unknown.
   const shares = reported !== null && reported > MAX_UINT256 ? null : reported
   return requireUint256({
     shares,
@@ -65,14 +66,14 @@ export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint
   })
 }
 
-/** Returns the fee: the assets minus the value of the shares. A difference that rounding explains counts as 0. */
+/** Returns the fee: the deposited assets minus the value of the shares. A difference that rounding explains counts as 0. */
 function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigint | null {
   if (value === null || unit === null) return null
   const fee = assets - value
   return fee > 2n * unit + 1n ? fee : 0n
 }
 
-/** Returns the shares that the account received in a dry run; undefined if its logs are not known. */
+/** Returns the shares that the account received in the simulated deposit; undefined if the simulation shows no share transfers. */
 function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedCall | undefined): bigint | undefined {
   if (call?.status !== 'success' || !call.logs) return undefined
   const arrivals = call.logs.flatMap((log) => {

@@ -6,7 +6,10 @@ import type { Transaction } from '../chain/transaction.ts'
 import type { PlannedOperation } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 
-/** Transactions for the user to sign, and view functions that the dry run calls before and after them. */
+/**
+ * Draft of the transactions that a user will sign. `views` are view functions that the simulation calls before and
+ * after the transactions.
+ */
 export type Draft = {
   readonly approval: Transaction[]
   readonly operations: Transaction[]
@@ -14,7 +17,7 @@ export type Draft = {
   readonly views?: readonly Transaction[]
 }
 
-/** Draft with the results of its dry run; `calls` and `viewed` are undefined if the node cannot simulate. */
+/** Draft with the results of its simulation. `calls` and `viewed` are undefined if the node cannot simulate. */
 export type DryRun = Draft & {
   readonly calls: readonly SimulatedCall[] | undefined
   readonly viewed: readonly SimulatedCall[] | undefined
@@ -25,7 +28,7 @@ export function dryRunRequest(account: Address, { approval, operations, views = 
   return simulationRequest(account, [...views, ...approval, ...operations, ...views])
 }
 
-/** Parses the response to `dryRunRequest`. `abi` contains the errors that explain reverts. */
+/** Parses the response to `dryRunRequest`. `abi` contains the Solidity errors that explain reverts. */
 export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: Abi = REVERT_ERRORS): DryRun {
   const { approval, operations, views = [] } = draft
   const sent = approval.length + operations.length
@@ -34,7 +37,7 @@ export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: 
   return { ...draft, calls, viewed: all && [...all.slice(0, views.length), ...all.slice(views.length + sent)] }
 }
 
-/** Simulates drafts in one HTTP request. Throws `upstream_*`. */
+/** Simulates drafts of transactions in one HTTP request. Throws `upstream_*`. */
 export async function makeDryRuns(
   reader: ChainReader,
   account: Address,
@@ -46,8 +49,9 @@ export async function makeDryRuns(
 }
 
 /**
- * Finds the result of a draft with one operation in dry runs of several operations each; undefined if there is none. The operations before
- * it in the same dry run must have reverted, so that they changed nothing.
+ * Finds a draft's result among earlier simulations of several operations each, so that the draft need not be simulated
+ * again. All operations before the draft's in that simulation must have reverted, so that they changed nothing. Returns
+ * undefined if no simulation fits.
  */
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
   const [intent, ...more] = intents
@@ -66,7 +70,7 @@ export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }:
   return undefined
 }
 
-/** Returns true if two operations have the same effect. The minimum that they must pay may differ. */
+/** Returns true if two operations are the same call. The minimum that the call must pay may differ. */
 function isSame(one: PlannedOperation, other: PlannedOperation): boolean {
   return (
     one.operation === other.operation &&
@@ -75,12 +79,12 @@ function isSame(one: PlannedOperation, other: PlannedOperation): boolean {
   )
 }
 
-/** Returns the first dry run in which all transactions succeed, or else the last dry run. */
+/** Returns the first simulation in which all transactions succeed, or else the last simulation. */
 export function pickFirstWorking(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ calls }) => calls)
 }
 
-/** Returns the first dry run in which all approvals succeed, or else the last dry run. */
+/** Returns the first simulation in which all approvals succeed, or else the last simulation. */
 export function firstApproved(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ approval, calls }) => calls?.slice(0, approval.length))
 }

@@ -25,21 +25,21 @@ import {
   type SourceState,
 } from './transfer.ts'
 
-/** Operations by which a vault pays an account: withdrawals, claims, or both. */
+/** Operations by which a vault pays an account (withdrawals, claims, or both), for sending the payment to another chain. */
 export type VaultPayment = {
   readonly intents: readonly PlannedOperation[]
-  /** Results of the operations in their dry run; undefined if no node can simulate. */
+  /** Results of the operations in their simulation; undefined if no node can simulate. */
   readonly calls: readonly SimulatedCall[] | undefined
   /** Assets to send to the other chain; by default all that the vault pays. */
   readonly amount?: bigint | undefined
-  /** Request field that errors about the amount name; `dstChainId` if the request has no amount. */
+  /** Request field that errors about the amount refer to; `dstChainId` if the request has no amount. */
   readonly field: 'amount' | 'dstChainId'
 }
 
 /**
- * Prepares sending a vault's payment to another chain. `read` reads a plan of the vault, and the state of the bridge on both chains.
- * `send`, called after it, builds the transactions with the bridge's quote. Throws an AppError if the asset cannot be sent there. `read`
- * and `send` throw `upstream_*`.
+ * Prepares sending a vault's payment to another chain. First `read` reads the vault together with the state of the
+ * bridge on both chains. Then `send` fetches a quote and builds the transactions. Throws an AppError if the asset
+ * cannot be sent to that chain. `read` and `send` throw `upstream_*`.
  */
 export function prepareOnward(
   services: BridgeServices,
@@ -76,8 +76,9 @@ type TransferState = {
 }
 
 /**
- * Builds the transactions by which the vault pays and the bridge sends the payment on, and the quote. Returns as `paid` the payment in the
- * dry run; undefined if unknown. Throws the AppError of a refusal, or `upstream_*`.
+ * Builds the transactions by which the vault pays and the bridge sends the payment on. Also returns the quote, and as
+ * `paid` the simulated payment of the vault; undefined if unknown. Throws an AppError if the transfer is refused, or
+ * `upstream_*`.
  */
 async function sendPayment(
   services: BridgeServices,
@@ -92,7 +93,8 @@ async function sendPayment(
   if (reverted) throw buildVaultRefusal('withdrawal_refused', reverted.reason)
   const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
   const paid = sum(parts)
-  // Only an amount that is certain to be paid is sent: the requested one, that of the dry run, or the minimum of the operations.
+  // The bridge gets only an amount that the vault surely pays. That is the requested amount, else the simulated
+  // payment, else the minimum in the operations.
   const inputAmount = atMost(amount ?? paid ?? sum(intents.map(({ request }) => request.minimum)), paid)
   if (inputAmount === undefined) throw unavailable("must be left out: the vault's payment is not known in advance")
   if (inputAmount <= 0n) throw new AppError('amount_too_low_for_bridge')
@@ -110,8 +112,9 @@ async function sendPayment(
 }
 
 /**
- * Returns the payment of an operation, by the transfers of the asset in its dry run; undefined if it has no logs. The vault's return value
- * is not used. It may be too high, and the bridge would take the difference from the wallet.
+ * Returns the simulated payment of an operation, from the asset's transfer events; undefined if the simulation has no
+ * logs. The vault's return value is not used: if it were too high, the bridge would take the difference from the
+ * wallet.
  */
 function readPaid(
   { request: { vault, account } }: PlannedOperation,
@@ -128,7 +131,7 @@ function readPaid(
     }, 0n)
 }
 
-/** Sets the operation's minimum to its payment in the dry run, if the operation has a minimum. */
+/** Raises the operation's minimum, if it has one, to the simulated payment. The operation then reverts if the vault would pay less. */
 function withMinimum({ operation, request }: PlannedOperation, paid: bigint | undefined): PlannedOperation {
   if (request.minimum === undefined || paid === undefined) return { operation, request }
   return { operation, request: { ...request, minimum: paid } }

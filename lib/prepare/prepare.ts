@@ -10,25 +10,25 @@ import type { AppError } from '../core/errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
-/** Parts of the preparation that differ between deposits, withdrawals, claims and cancellations. */
+/** Input of `prepare` that differs between deposits, withdrawals, claims and cancellations. */
 export type PreparationPlan<Terms, Chosen extends DraftChoice> = {
-  /** Plan that reads the state of the vault on which the choice of drafts depends. */
+  /** Plan that reads the vault's state, on which the choice of transactions depends. */
   readonly plan: ReadPlan<Terms>
-  /** Drafts that are simulated in the request that reads the plan. Each runs its operations in sequence. */
+  /** Drafts of transactions that are simulated in the same RPC request that reads the vault. The operations of a draft run in sequence. */
   readonly candidates: readonly Draft[]
-  /** Chooses the drafts by what was read. Throws the AppError of a refusal. */
+  /** Chooses the final drafts from the state that was read. Throws an AppError if the vault's state forbids the operation. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
-  /** Name of the constant gas estimate that is used if no node can simulate. */
+  /** Name of the constant gas estimate that applies if no node can simulate. */
   readonly upperEstimate: keyof typeof UPPER_ESTIMATE
 }
 
-/** Chosen drafts, which are simulated, and the function that picks one of them by the results. */
+/** Chosen drafts of transactions, which are simulated. `pick` selects one of them by the results. */
 export type DraftChoice = {
   readonly drafts: readonly Draft[]
   readonly pick: (dryRuns: readonly DryRun[]) => DryRun
-  /** Token spending that the approvals in the drafts allow; undefined if they approve nothing. */
+  /** Token spending that the drafts' approvals allow; undefined if the drafts have no approvals. */
   readonly spending: TokenSpending | undefined
-  /** Returns the error to throw instead of returning the transactions; undefined if there is none. */
+  /** Returns the error that refuses the picked draft; undefined if the user may get its transactions. */
   readonly refuse?: (
     picked: DryRun,
     reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,
@@ -45,7 +45,6 @@ export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents
   readonly evidence: Evidence[]
 }
 
-/** Result of reading a plan, with the responses to the additional calls. */
 type Read<Terms> = {
   readonly value: Terms
   readonly outcomes: readonly RpcOutcome[]
@@ -54,8 +53,9 @@ type Read<Terms> = {
 }
 
 /**
- * Prepares transactions: reads the vault, chooses drafts, simulates and verifies them. Takes one round trip if the chosen draft is among
- * the candidates, else two. `read` may read other chains at the same time. Throws the AppError of a refusal, or `upstream_*`.
+ * Builds transactions: reads the vault, chooses drafts, simulates and verifies them. Takes one RPC round trip if the
+ * chosen draft is among the candidates, else two. `read` may read other chains at the same time. Throws an AppError if
+ * the operation is refused, or `upstream_*`.
  */
 export async function prepare<Terms, Chosen extends DraftChoice>(
   reader: ChainReader,

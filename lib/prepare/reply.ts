@@ -8,7 +8,6 @@ import { max, min } from '../core/bigint.ts'
 import { MINUTE_MS } from '../core/time.ts'
 import type { TransactionsReply } from './transactions-reply.ts'
 
-/** Transactions prepared for one chain. With a `quote`, the bridge sends the funds to another chain. */
 type Prepared<Quote> = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
@@ -19,8 +18,9 @@ type Prepared<Quote> = {
 }
 
 /**
- * Returns the response with the transactions in the two forms that wallets accept: one by one with their chain id, and as one list of
- * calls. `chainId` is the chain on which they are sent.
+ * Builds the API response with the transactions in the two forms that wallets accept. `approval` and `operations`
+ * contain single transactions, `calls` the parameter of `wallet_sendCalls` (EIP-5792). `chainId` is the chain that the
+ * user sends them on.
  */
 export function toReply<Quote, Protocol extends string>(
   vault: { readonly protocol: Protocol; readonly chainId: number },
@@ -51,11 +51,10 @@ export function toReply<Quote, Protocol extends string>(
 type Reply = z.output<typeof TransactionsReply> & {
   readonly withdrawal?: Withdrawal
   readonly deposit?: Deposit
-  /** Terms of the vault, as read at the older of two blocks. */
+  /** Terms of the vault. A merged response has the terms at the older of two RPC hosts' blocks. */
   readonly terms?: object
 }
 
-/** Expected amounts of a deposit; unknown ones are null. */
 type Deposit = {
   readonly shares: bigint | null
   readonly assets: bigint
@@ -63,7 +62,6 @@ type Deposit = {
   readonly isEstimate: boolean
 }
 
-/** Expected amounts of a withdrawal; unknown ones are null or absent. */
 type Withdrawal = {
   readonly shares: bigint
   readonly assets: bigint | null
@@ -75,7 +73,7 @@ type Withdrawal = {
   readonly isEstimate: boolean
 }
 
-/** Functions that choose between two hosts' amounts the one that is worse for the user. */
+/** Functions that choose, from two RPC hosts' results for an amount, the one that is worse for the user. */
 const WORSE_WITHDRAWAL = {
   shares: max,
   assets: min,
@@ -86,17 +84,18 @@ const WORSE_WITHDRAWAL = {
 } as const
 const WORSE_DEPOSIT = { shares: min, assets: min, fee: max } as const
 
-/** Denominator of the accepted difference between two hosts' amounts: half a percent. */
+/** Accepted difference between two RPC hosts' amounts, as a denominator: 1/200 is half a percent. */
 const PARTS = 200n
-/** Maximum ratio between the gas estimates of two hosts' dry runs. */
+/** Maximum ratio between the gas estimates of two RPC hosts' simulations. */
 const MAX_GAS_FACTOR = 2n
 /** Gas units of a block. No transaction can use more, so a higher estimate is wrong. */
 const BLOCK_GAS = 60_000_000n
 
 /**
- * Returns the response that two hosts agree on; undefined if they disagree. The parts that the user signs must be equal. Amounts may differ
- * by half a percent; the worse one is returned as an estimate. Of the gas estimates, the larger one is returned. One host's dry run
- * suffices if the other cannot simulate.
+ * Merges two responses, each built from another RPC host's data; returns undefined if the hosts disagree. Everything
+ * that the user signs must be equal. Amounts may differ by half a percent: the one that is worse for the user is
+ * returned as an estimate. The larger gas estimate is returned. One host's simulation suffices if the other host cannot
+ * simulate.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
   if (textOf(pickSignedParts(older)) !== textOf(pickSignedParts(newer))) return undefined
@@ -114,7 +113,7 @@ export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined
   return { ...older, simulation: simulated.simulation, estimatedGas, evidence, ...figures }
 }
 
-/** Returns the response without its estimates, terms and blocks, so that what the user signs remains. */
+/** Returns the response without estimates, terms and blocks, so that only what the user signs is compared. */
 function pickSignedParts(reply: Reply): object {
   const {
     estimatedGas: _,
@@ -152,7 +151,10 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   return agreed
 }
 
-/** Returns the earlier of two hosts' blocks. Returns undefined if they are more than a minute apart, or if they contradict each other. */
+/**
+ * Returns the earlier of two RPC hosts' blocks. Returns undefined if they are more than a minute apart, or have one
+ * number but different hashes.
+ */
 function earlier(one: Evidence, other: Evidence | undefined): Evidence | undefined {
   if (!other) return undefined
   if (one.blockNumber === other.blockNumber) return one.blockHash === other.blockHash ? one : undefined

@@ -6,7 +6,7 @@ import { ChainTransaction, WalletCalls } from '../chain/transaction.ts'
 import { Amount } from '../core/codecs.ts'
 import { PROTOCOL_NAMES } from '../protocols/vault-on-chain.ts'
 
-/** Response with the transactions of a vault operation. */
+/** API response with the transactions of a deposit, withdrawal, claim or cancellation, for the user to sign. */
 export const TransactionsReply = z.object({
   approval: z.array(ChainTransaction).describe('Send these first'),
   operations: z

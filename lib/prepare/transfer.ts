@@ -21,7 +21,7 @@ import { encodeOperation, type PlannedOperation, verifyOperations } from '../pro
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 import { firstApproved, makeDryRuns } from './dry-run.ts'
 
-/** Services that transfers between chains need. */
+/** Services that transfers between chains need: chain readers and the bridge's quotes. */
 export type BridgeServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly fetchQuote: Across['fetchQuote']
@@ -30,7 +30,7 @@ export type BridgeServices = {
 
 const POOL_ERRORS: Abi = [...poolAbi, ...REVERT_ERRORS]
 
-/** State of the source chain: the bridge's pool, the account's code, and the token allowance that the pool has from the account. */
+/** State of the source chain: the bridge's pool contract, the account's code, and the pool's token allowance from the account. */
 export type SourceState = {
   readonly paused: boolean
   readonly allowance: bigint
@@ -38,7 +38,7 @@ export type SourceState = {
   readonly accountIsContract: boolean
 }
 
-/** State of the destination chain: the bridge's pool, and whether the account has code there. */
+/** State of the destination chain: the bridge's pool contract, and whether the account has code there. */
 export type DestinationState = {
   readonly paused: boolean
   /** Time of the latest block, in seconds since 1970. */
@@ -52,18 +52,21 @@ export function emptyPlan(address: Address): ReadPlan<undefined> {
 }
 
 /**
- * Result of a dry run for an account with too little of the chain's coin. Nodes refuse such a simulation as a whole, without naming the
- * call.
+ * Result that replaces the simulation if the account has too little of the chain's native coin. Nodes reject such a
+ * simulation as a whole, without naming the failing call.
  */
 const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
 
-/** Returns the plan that reads an account's balance of the chain's coin. `address` is the contract that is read together with it. */
+/**
+ * Returns the plan that reads an account's balance of the chain's native coin. The plan can be joined with another plan
+ * of the same `address`.
+ */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
   const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => requireValue(answers.coin))
 }
 
-/** Reads the state of the source chain together with `plan`, in one request. Throws `upstream_*`. */
+/** Reads the source chain's state together with `plan`, in one RPC request. Throws `upstream_*`. */
 export async function readSource<T>(
   reader: ChainReader,
   account: Address,
@@ -93,13 +96,13 @@ export async function readSource<T>(
   })
   const [value, pooled] = read.value
   const code = parseCode(read.outcomes.at(-1))
-  // An account with delegated code (EIP-7702) has a private key that controls the address on every chain. So it does not count as a
-  // contract.
+  // An account with delegated code (EIP-7702) has a private key that controls the address on every chain. Such an
+  // account does not count as a contract.
   const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !findDelegate(code) }
   return { ...read, value, source, outcomes: read.outcomes.slice(0, -1) }
 }
 
-/** Reads the state of the destination chain together with `plan`, in one request. Throws `upstream_*`. */
+/** Reads the destination chain's state together with `plan`, in one RPC request. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
   const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
   const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) =>
@@ -116,27 +119,27 @@ export async function readDestination<T>(reader: ChainReader, account: Address, 
 }
 
 /**
- * Throws `cross_chain_not_available` if a pool of the bridge is paused. Also throws it for a contract account without code on the
- * destination, where it could not use the funds.
+ * Throws `cross_chain_not_available` if the bridge's pool is paused on either chain. Also throws it if the account is a
+ * contract without code on the destination chain, where it could not use the funds.
  */
 export function requireOpen(source: SourceState, destination: DestinationState): void {
   const isStranded = source.accountIsContract && !destination.accountHasCode
   if (source.paused || destination.paused || isStranded) throw new AppError('cross_chain_not_available')
 }
 
-/** Bridge transfer to prepare, and the vault operations to send before it on the source chain. */
+/** Bridge transfer to prepare, and the vault operations that the account sends before it on the source chain. */
 export type Sending = {
   readonly request: BridgeRequest
   readonly terms: BridgeTerms
   readonly source: SourceState
-  /** The account's balance of the chain's own coin; set only if the account sends that coin. */
+  /** The account's balance of the chain's native coin; set only if the account sends that coin. */
   readonly coin?: bigint | undefined
   readonly before: readonly PlannedOperation[]
 }
 
 /**
- * Builds the transactions of a transfer in order: approvals for the pool, vault operations, deposit into the pool. Verifies them and
- * simulates them in sequence. Throws `upstream_*`.
+ * Builds the transactions of a transfer in order: approvals for the bridge's pool, vault operations, deposit into the
+ * pool. Verifies the transactions and simulates them in sequence. Throws `upstream_*`.
  */
 export async function prepareSending(
   { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
@@ -166,7 +169,7 @@ export async function prepareSending(
   return { approval, operations, ...summarise(calls, upperEstimate) }
 }
 
-/** Returns the quote in the form of the response, in smallest units. */
+/** Returns the bridge's quote in the form of the API response; amounts are in the tokens' smallest units. */
 export function describeQuote(
   { route: { source, destination }, inputAmount }: BridgeRequest,
   { outputAmount, ...times }: BridgeTerms,

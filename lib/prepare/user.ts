@@ -4,12 +4,11 @@ import { toBridgedToken } from '../bridge/tokens.ts'
 import { AppError } from '../core/errors.ts'
 import type { Vault } from '../vaults/vault.ts'
 
-/** Other chain of a transfer, and the token or COIN_ADDRESS that is sent or received there. */
 type OtherChain = { readonly chainId: number; readonly token: Address }
 
 /**
- * Throws `missing_or_invalid_user_address` if the account is a contract of the vault or the bridge. No user controls such an address. Funds
- * there are lost, or anyone can take them.
+ * Throws `missing_or_invalid_user_address` if the account is a contract of the vault or the bridge. No user controls
+ * such an address. Funds sent there are lost, or anyone can take them.
  */
 export function refuseContractAsUser(
   account: Address,

@@ -15,7 +15,6 @@ import { prepareOnward } from './onward.ts'
 import { prepare } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
-/** Withdrawal of an account. With a `destination`, the bridge sends the assets on to another chain. */
 type Withdrawal = {
   readonly vault: Vault
   readonly account: Address
@@ -24,8 +23,9 @@ type Withdrawal = {
 }
 
 /**
- * Prepares a withdrawal. It takes one round trip if an operation takes the amount as requested, else two. Sending the assets to another
- * chain takes one more, and the bridge's quote. Throws the AppError of a refusal, or `upstream_*`.
+ * Builds and simulates the transactions of a withdrawal. This takes one RPC round trip if a vault function accepts the
+ * requested amount, else two. Sending the assets to another chain takes one more round trip and a quote of the bridge.
+ * Throws an AppError if the withdrawal is refused, or `upstream_*`.
  */
 export async function prepareWithdrawal(services: BridgeServices, { vault, account, amount, destination }: Withdrawal) {
   const reader = services.getReader(vault.chainId)
@@ -74,10 +74,7 @@ function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
   }
 }
 
-/**
- * Builds two drafts if the operations may need the account to approve its shares: one without and one with the approval. Builds one
- * otherwise.
- */
+/** Returns one draft of the transactions. If the vault may need an approval of the account's shares, adds a draft with the approval. */
 function draftsOf(vault: Vault, intents: readonly PlannedOperation[], views?: readonly AggregateCall[]): Draft[] {
   const operations = intents.map(encodeOperation)
   const approvals = sharesPulled(vault, intents).map((spending) => encodeApprovals(spending, 'exact'))
@@ -85,7 +82,7 @@ function draftsOf(vault: Vault, intents: readonly PlannedOperation[], views?: re
   return [[], ...approvals].map((approval) => ({ approval, operations, intents, ...extra }))
 }
 
-/** Returns the spending of shares that the operations may need an approval for, at most one. */
+/** Returns the token spending that the account must approve if the vault pulls the account's shares; at most one entry. */
 function sharesPulled({ address, shareToken }: Vault, intents: readonly PlannedOperation[]): TokenSpending[] {
   return intents
     .filter(({ operation }) => 'mayPullShares' in operation && operation.mayPullShares)
@@ -94,8 +91,8 @@ function sharesPulled({ address, shareToken }: Vault, intents: readonly PlannedO
 }
 
 /**
- * Returns the operations that take the requested amount itself, without a minimum payment. Returns none for `max`, whose amount must be
- * read first.
+ * Returns the withdrawal functions that accept an amount in the requested unit. Returns none for `max`, whose amount
+ * must be read from the chain first.
  */
 function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount): PlannedOperation[] {
   if (amount === 'max') return []
@@ -106,7 +103,6 @@ function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount)
     .map((operation) => ({ operation, request: { vault, account, amount: value } }))
 }
 
-/** Returns true if the result of the view function rose by exactly the required amount during the dry run. */
 function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
   const [before, after] = viewed.map((call) =>
     call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
@@ -114,12 +110,12 @@ function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: reado
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-/** Returns the amounts of a withdrawal from its dry run, or else from the vault's state. */
 function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedCall | undefined) {
   const { value, haircut, claimedAssets, prolongs = null } = terms
   const { returns, isAsync = false } = operation ?? {}
   const amounts = { shares: terms.shares, assets: terms.assets }
-  // The withdrawal then takes no shares, and the last call pays only earlier requests. So its result is not this withdrawal's amount.
+  // Zero shares and zero assets mean that the last call pays only earlier requests. Its return value is then not the
+  // amount of this withdrawal.
   const isNothing = terms.shares === 0n && terms.assets === 0n
   const isTold = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
   if (isTold) amounts[returns] = hexToBigInt(last.returnData)
@@ -137,7 +133,6 @@ function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, las
   }
 }
 
-/** Returns the vault's fee; null if the value or the payment of the shares is unknown. */
 function feeIn(value: bigint | null, assets: bigint | null): bigint | null {
   if (value === null || assets === null) return null
   return value > assets ? value - assets : 0n

@@ -33,24 +33,31 @@ type EventOrigin = {
   readonly ledger?: Ledger
 }
 
-/** Transfer of a token other than the shares that shows a payment of the vault, such as one from a cooldown vault's silo. */
+/**
+ * Transfer of the asset by which a vault's payment becomes known. Cooldown vaults pay from their silo contract without
+ * an event of the vault.
+ */
 export type ForeignTransfer = {
   readonly eventName: 'HeardTransfer'
   readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
 } & EventOrigin
 
 /**
- * Rules of one protocol that compute a vault's price and its accounts' ledger entries from its events. They are pure: equal events give
- * equal results.
+ * Rules of one protocol that compute a vault's price and its accounts' ledger entries from its events. The rules are
+ * pure functions: equal events give equal results.
  */
 export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends VaultEvent = VaultEvent> = {
   /** Names of the events that can change the share price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
-  /** Returns the token and the sender of the payments to record as `ForeignTransfer`. Absent if the protocol needs none. */
+  /**
+   * Returns the token and the sender of transfers that show the vault's payments (`ForeignTransfer`). Absent if the
+   * vault's own events show them.
+   */
   findForeignTransferSource?(vault: V): { readonly token: Address; readonly from: Address }
   /**
-   * Returns a transaction's events with their account arguments in the order of the ERC. Absent if all vaults of the protocol follow it.
-   * With `ofAccount`, `events` are only those that name this account.
+   * Returns a transaction's events with their account arguments in the order of the ERC, because some vaults emit them
+   * in another order. Absent if all vaults of the protocol follow the ERC. With `ofAccount`, `events` are only those
+   * that name this account.
    */
   normalizeEvents?(events: readonly Event[], ofAccount?: Address): readonly Event[]
   /** Returns the share transfer that belongs to an event: the mint of a deposit, or a move into or out of a request. */
@@ -60,13 +67,13 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
   /** Returns total assets and supply after each event of a transaction. Absent if the protocol's events do not show the price. */
   foldLedgers?(vault: V, before: Ledger, events: readonly Event[]): readonly Ledger[]
   /**
-   * Returns the value of one whole share after a transaction; null if its events do not show it. Absent if the protocol's events never show
-   * it: `sharePrice` of the protocol then reads it from the chain.
+   * Returns the value of one whole share after a transaction; null if its events do not show the value. Absent if the
+   * protocol's events never show the value: `Protocol.shareValue` is then the call that reads it from the chain.
    */
   priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
   /** Returns the ledger entries of each event, except those for share transfers between accounts. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
-  /** Returns the shares that an event moves between owners although no Transfer event shows it. */
+  /** Returns the transfer of shares between owners that an event means without any Transfer event; undefined if there is none. */
   findHandover(vault: V, event: Event): ShareTransfer | undefined
   /**
    * Returns the requests that an event settles. Absent if no event shows settlements, so that each open request must be read from the
@@ -78,7 +85,10 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
   isOwner(vault: V, account: Address): boolean
 }
 
-/** Settled requests of one kind: all with ids up to `lastId`. `given` is the total that their claims pay, before fees. */
+/**
+ * Settlement of all requests of one kind with ids up to `lastId`. `requested` is the total of these requests. `given`
+ * is the total that their claims pay, before fees.
+ */
 export type Settlement = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -93,10 +103,10 @@ type SettlementStep =
 
 type OwnEntry = { readonly account: Address } & EntryDetails
 
-/** Move of shares from one account to another, also a mint or a burn. */
+/** Transfer of shares from one account to another; a mint or a burn is one too. */
 export type ShareTransfer = { readonly from: Address; readonly to: Address; readonly shares: bigint }
 
-/** Move of shares whose sender or recipient may be unknown. */
+/** Transfer of shares whose sender or recipient may be unknown. */
 export type ExplainedTransfer = Pick<ShareTransfer, 'shares'> & Partial<ShareTransfer>
 
 /** Returns true if an event is a Transfer of shares, which includes mints and burns. */

@@ -30,12 +30,11 @@ export type Operation = {
   decode(data: Hex): Terms | undefined
 }
 
-/** Arguments decoded from an operation's calldata. */
 type Terms = {
   readonly amount: bigint
-  /** Receiver of the shares or assets, and owner of the request; absent if the sender is. */
+  /** Receiver of the shares or assets, and owner of the request; absent if the call names none, so that the sender is the receiver. */
   readonly receiver?: Address
-  /** Owner of the assets or shares that are spent; absent if the sender is. */
+  /** Owner of the assets or shares that are spent; absent if the call names none, so that the sender pays. */
   readonly payer?: Address
   readonly minimum?: bigint
   readonly requestId?: bigint
@@ -60,7 +59,7 @@ type TakenDeposit = {
   readonly shares: bigint | null
 }
 
-/** Vault function that exchanges shares for assets, requests such an exchange, or claims settled requests. */
+/** Vault function that exchanges shares for assets, requests such an exchange, or claims settled deposit or withdrawal requests. */
 export type WithdrawalOperation = Operation & {
   readonly takes: 'assets' | 'shares'
   /** True if some vaults need the account to approve its shares for the vault first. */
@@ -86,7 +85,7 @@ export const NO_CANCELS: Operations['cancels'] = { deposit: [], withdrawal: [] }
 /** Operation with the parameters to encode. */
 export type PlannedOperation = { readonly operation: Operation; readonly request: OperationRequest }
 
-/** Encodes the transaction of an operation. Its request or shares always belong to `account`, even if another account pays. */
+/** Encodes the transaction of an operation. The resulting request or shares always belong to `account`, even if another account pays. */
 export function encodeOperation({ operation, request }: PlannedOperation): Transaction {
   return { to: request.vault.address, data: operation.encode(request), value: 0n }
 }

@@ -18,9 +18,9 @@ export type VaultDescription = Omit<VaultCandidate, 'isAsync'> &
   } & Partial<UnknownVersion>
 
 /**
- * Reads a vault's tokens and its properties, by the first protocol that recognizes it. `archive` is a node with old states, which finding
- * the deployment block needs. Throws an Error with the reason, for an operator, if the vault is unsupported. Throws `upstream_*` if the
- * chain cannot be read.
+ * Reads the tokens and properties of a vault. The first protocol that recognizes the vault determines its properties.
+ * `archive` is a node with old states, which the search for the deployment block needs. Throws an Error with the
+ * reason, for an operator, if the vault is unsupported. Throws `upstream_*` if the chain cannot be read.
  */
 export async function describeVault(
   { reader, archive }: { readonly reader: ChainReader; readonly archive: Rpc },
@@ -86,12 +86,13 @@ function readToken(address: Address) {
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }
 
-/** Maximum blocks in which one request looks for the contract's code. */
+/** Number of blocks at which one batch request checks if the contract has code. */
 const PROBES = 24
 
 /**
- * Finds the first block at whose end the contract has code; null if the node lacks a state that this needs. The first request looks back
- * from `last` in doubling steps. So a node with only recent states suffices for a recent contract.
+ * Finds the first block at whose end the contract has code; null if the node lacks a state that the search needs. The
+ * first request checks blocks before `last` at doubling distances. A node with only recent states thus suffices for a
+ * recent contract.
  */
 async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise<number | null> {
   const hasCode = async (blocks: readonly number[]): Promise<(boolean | null)[]> => {
@@ -114,7 +115,7 @@ async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise
       if (answers[index] === false) without = Math.max(without, block)
       if (answers[index] === true) withCode = Math.min(withCode, block)
     }
-    // A block whose state the node lacks matters only between the last known block without code and the first with code.
+    // A missing state matters only between the last block known to lack code and the first block known to have code.
     if (probes.some((block, index) => answers[index] === null && block > without && block < withCode)) return null
     isFirst = false
   }

@@ -1,7 +1,7 @@
 import { sum } from '../core/bigint.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
-/** Withdrawal request whose payment in assets was fixed when it was made, as in cooldown vaults. */
+/** Withdrawal request whose payment in assets was fixed at the time of the request, as in cooldown vaults. */
 export type FixedRequest = Extract<LedgerEntry, { kind: 'redeem' }> & { readonly assets: bigint }
 /** Returns true if a ledger entry is a withdrawal request with a fixed payment. */
 export function isFixed(entry: LedgerEntry): entry is FixedRequest {
@@ -9,9 +9,10 @@ export function isFixed(entry: LedgerEntry): entry is FixedRequest {
 }
 
 /**
- * Returns the requests that each payment among an account's ledger entries completes. A vault pays all open requests of an account
- * together, in a transfer that names only the receiver. If it equals the sum requested since the last payment, it pays this account's
- * requests. Otherwise it pays another account's requests and only arrives here.
+ * Returns, for each payment among an account's ledger entries, the requests that the payment completes. A vault pays
+ * all open requests of an account together, in a transfer that names only the receiver. A payment completes this
+ * account's requests if it equals the sum requested since the last such payment. Any other payment is for another
+ * account's requests, and is left out.
  */
 export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, readonly FixedRequest[]> {
   const paid = new Map<LedgerEntry, readonly FixedRequest[]>()
@@ -28,7 +29,7 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
   return paid
 }
 
-/** Returns the shares that were given for the last `assets` of these requests' assets. */
+/** Returns the shares that were burned for `assets` of these requests' payments. The newest requests count first. */
 export function sumSharesBehind(requests: readonly FixedRequest[], assets: bigint): bigint {
   let rest = assets
   return sum(
@@ -40,7 +41,7 @@ export function sumSharesBehind(requests: readonly FixedRequest[], assets: bigin
   )
 }
 
-/** Returns the shares that were given for `part` of a request's assets. */
+/** Returns the shares that were burned for `part` of a request's assets. */
 export function computeShares({ assets, shares }: FixedRequest, part: bigint): bigint {
   return assets === 0n ? 0n : (shares * part) / assets
 }

@@ -11,7 +11,7 @@ export type EntryLocation = {
   readonly timestamp: Date
 }
 
-/** Kind and amounts of a ledger entry. `LedgerEntry` explains each kind. */
+/** Kind and amounts of a ledger entry, in smallest units. `LedgerEntry` explains each kind. */
 export type EntryDetails =
   | {
       readonly kind: 'deposit'
@@ -36,17 +36,20 @@ export type EntryDetails =
   | { readonly kind: 'send'; readonly assets: bigint | null; readonly shares: bigint }
 
 /**
- * Entry of an account's ledger in one vault, from a chain event; amounts in smallest units. Later entries show what
- * became of a deposit.
- *
- * * `deposit`: assets went in, for shares immediately if `requestId` is 0. `payer` is set if another account paid.
- * * `cancel`: assets of the latest unsettled requests with this id came back: all without an amount.
- * * `claim`: settled assets became shares.
- * * `redeem`: a redemption was requested; `payer` as for deposits. `assets` is the payment, if it is fixed.
- * * `paid`: assets came out of all fixed requests of this account or of another one.
- * * `cancelRedeem`: shares of the latest unsettled requests with this id came back.
- * * `withdraw`: assets came out of a settled request (`isClaim`), or immediately for shares in the wallet.
- * * `receive`, `send`: shares moved without assets. `assets` is their value then, null before the first known price.
+ * Entry of an account's ledger in one vault, from a chain event; amounts are in smallest units.
+ * - `deposit`: the account deposited assets, by a request or, if `requestId` is 0, for immediate shares. `payer` is set
+ *   if another account paid.
+ * - `cancel`: the vault returned assets of the latest unsettled deposit requests with this id; all of them if `assets`
+ *   is absent.
+ * - `claim`: assets of settled deposit requests became shares.
+ * - `redeem`: the account requested a redemption. `payer` is set if another account's shares were used. `assets` is the
+ *   payment if it is already fixed.
+ * - `paid`: the vault paid assets to this account, for all redemptions with a fixed payment of this account or of
+ *   another one.
+ * - `cancelRedeem`: the vault returned shares of the latest unsettled redemption requests with this id.
+ * - `withdraw`: the vault paid assets for a settled request (`isClaim`), or immediately for shares in the wallet.
+ * - `receive`, `send`: shares changed their owner. `assets` is their value at that time; null before the first known
+ *   price.
  */
 export type LedgerEntry = EntryLocation & EntryDetails
 

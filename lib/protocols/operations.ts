@@ -5,7 +5,7 @@ import { erc7540Operations } from './erc7540/calldata.ts'
 import { lagoonOperations } from './lagoon/calldata.ts'
 import type { ProtocolName, VaultOnChain } from './vault-on-chain.ts'
 
-/** Operations of each protocol. They are separate from PROTOCOLS because most Lambda functions read vaults but build no calldata. */
+/** Operations of each protocol. They are separate from PROTOCOLS, because most Lambda functions read vaults but build no calldata. */
 export const OPERATIONS: Readonly<Record<ProtocolName, Operations>> = {
   lagoon: lagoonOperations,
   erc7540: erc7540Operations,

@@ -11,20 +11,20 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 import type { VaultState } from './vault-state.ts'
 
-/** Reads of vaults of one protocol. Parsing the results of a read plan never throws, except as stated below. */
+/** Functions that read vaults of one protocol. Parsing the results of a read plan never throws, except as stated below. */
 export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   /** ABI of the events that the ledger is computed from, and of the errors that explain a revert. */
   readonly abi: Abi
   /**
-   * Reads the properties of a vault that only this protocol has. A string is the reason, for an operator, that the vault is not of this
-   * protocol.
+   * Reads the properties that only vaults of this protocol have. The result is a text for an operator if the contract
+   * is no vault of this protocol. The text names the reason.
    */
   describe(vault: VaultCandidate): ReadPlan<ProtocolDescription<V> | UnknownVersion | string>
   /** Reads the vault's data that the API's list of vaults shows. */
   overview(vault: V): ReadPlan<Overview>
   /** Returns the call that values these shares in the asset's smallest unit; absent if the vault's events show the value. */
   shareValue?(vault: V, shares: bigint): Call<bigint>
-  /** Returns the accounts that operate the vault; absent if the protocol has none. */
+  /** Returns the accounts that operate the vault; absent if the protocol defines no such accounts. */
   roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
   /** Reads the balances and requests of one account. */
   account(vault: V, account: Address): ReadPlan<AccountSnapshot>
@@ -34,23 +34,23 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    */
   depositTerms(vault: V, account: Address, amount: bigint, payer?: Address): ReadPlan<DepositTerms>
   /**
-   * Reads the calls by which the vault pays this amount now. Parsing throws the AppError of a refusal, or `upstream_bad_answer`. The
-   * function that it returns throws the same, and may read the chain again.
+   * Reads the calls by which the vault pays this amount now. Parsing throws an AppError if the withdrawal is refused,
+   * or `upstream_bad_answer`. The returned function may read the chain again, and throws the same errors.
    */
   withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<Completion<WithdrawalTerms>>
   /**
-   * Reads the calls that claim the account's settled requests; absent if the protocol has no requests. Parsing throws the AppError of a
-   * refusal, or `upstream_bad_answer`.
+   * Reads the calls that claim the account's settled requests; absent if the protocol has no requests. Parsing throws
+   * an AppError if the claim is refused, or `upstream_bad_answer`.
    */
   claimTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ClaimTerms>
   /**
-   * Reads the call that cancels the account's pending requests; absent if the protocol has none. Parsing throws the AppError of a refusal,
-   * or `upstream_bad_answer`.
+   * Reads the call that cancels the account's pending requests; absent if the protocol has no cancellations. Parsing
+   * throws an AppError if the cancellation is refused, or `upstream_bad_answer`.
    */
   cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ReadFinishedRequests<CancelTerms>>
   /**
-   * Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. Absent if the vault's events
-   * show settlements, so that nothing needs to be read.
+   * Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. Absent if
+   * the vault's events show settlements, so that the amounts need not be read.
    */
   openRequest?(
     vault: V,
@@ -60,8 +60,8 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
 }
 
 /**
- * Amounts of a request by state: assets for deposits, shares for withdrawals. `given` is the amount that a claim pays, if the vault reports
- * it.
+ * Amounts of a request by state: assets for deposits, shares for withdrawals. `given` is what a claim of `claimable`
+ * pays; undefined if the vault does not report it.
  */
 export type OpenAmounts = {
   readonly pending: bigint
@@ -70,7 +70,7 @@ export type OpenAmounts = {
   readonly given?: bigint | undefined
 }
 
-/** Returns the claimable amount; 0 if claiming it would give nothing, as for amounts that round down to 0. */
+/** Returns the claimable amount; 0 if `given`, the payment of its claim, is 0 because of rounding. */
 export function claimableUnlessWorthless(amount: bigint, given: bigint): bigint {
   return given > 0n ? amount : 0n
 }
@@ -81,12 +81,12 @@ export type VaultCandidate = Omit<TokenizedVault, 'firstBlock'> & {
   readonly isAsync: boolean
 }
 
-/** Properties of a vault that depend on its protocol. `version` is null if the protocol has no versions. */
+/** Properties of a vault that depend on its protocol. `version` is null if the protocol's contracts have no versions. */
 export type ProtocolDescription<V extends TokenizedVault = VaultOnChain> = V extends V
   ? Omit<V, keyof TokenizedVault> & { readonly hasCap: boolean; readonly version: string | null }
   : never
 
-/** Version of the vault's contract that the service does not support, as text for an operator. */
+/** Text for an operator that names the version of a vault's contract, which the service does not support. */
 export type UnknownVersion = { readonly unknownVersion: string }
 
 /** Data of a vault that the API's list of vaults shows. */
@@ -103,8 +103,8 @@ export type DepositTerms = {
   readonly terms: ReadTerms
   readonly allowance: bigint
   /**
-   * Returns the assets that the vault still takes. The amount is below zero if the vault is over its limit, undefined if no limit is known.
-   * Throws `upstream_bad_answer` if the vault does not report it.
+   * Returns the assets that the vault still takes. The amount is below zero if the vault is over its limit, undefined
+   * if no limit is known. Throws `upstream_bad_answer` if the vault does not report a needed amount.
    */
   readonly room: () => bigint | undefined
   /** Returns the shares that a deposit of these assets gives at the present price, after fees; null if unknown. */
@@ -112,8 +112,8 @@ export type DepositTerms = {
   /** Returns the value of these shares at the present price, in the asset's smallest unit; null if unknown. */
   readonly worth: (shares: bigint) => bigint | null
   /**
-   * Returns the name of the operation that takes this amount now and up to the time `until`, in seconds since 1970. Throws the AppError of
-   * a refusal.
+   * Returns the name of the operation that takes this amount now and up to the time `until`, in seconds since 1970.
+   * Throws an AppError if the vault refuses the deposit.
    */
   readonly choose: (amount: bigint, until?: bigint) => string
 }
@@ -123,38 +123,41 @@ export type WithdrawalAmount = { readonly assets: bigint } | { readonly shares: 
 
 /** Terms of a withdrawal at the present state of the vault. Amounts are in smallest units. */
 export type WithdrawalTerms = {
-  /** Vault calls in the order of sending. The last one withdraws; those before it prepare that. */
+  /** Vault calls in the order of sending. The last call withdraws; earlier calls only prepare the withdrawal. */
   readonly steps: readonly [Step, ...(readonly Step[])]
-  /** Shares that leave the account; null if unknown. `assets` is their payment at the present price. */
+  /** Shares that leave the account; null if unknown. `assets` is the payment for these shares at the present price. */
   readonly shares: bigint | null
   readonly assets: bigint | null
   /** Value of the shares at the present price: `assets` plus fees. */
   readonly value: bigint | null
-  /** Part of the fees that the vault takes for paying instantly. */
+  /** Part of the fees, in assets, that the vault takes for paying instantly. */
   readonly haircut: bigint
-  /** Assets of earlier, settled requests that the same calls pay. */
+  /** Assets of earlier, settled requests that the same calls pay too. */
   readonly claimedAssets: bigint
-  /** Earlier withdrawal whose cooldown starts again by this one. */
+  /** Earlier withdrawal whose cooldown starts again because of the new withdrawal; null or absent if there is none. */
   readonly prolongs?: { readonly assets: bigint; readonly claimableAt: Date } | null
   /**
    * Returns the error for a dry run that reverted with this reason, or that was not possible. Returns undefined if the state of the vault
    * does not explain the failure.
    */
   readonly refusal?: (reason: string | undefined) => AppError | undefined
-  /** View function whose result must rise by `rise` during the dry run of the calls, and the error if it does not. */
+  /** View function whose result must rise by `rise` during the simulated withdrawal, and the error if it does not rise. */
   readonly proof?: { readonly call: Call<bigint>; readonly rise: bigint; readonly refusal: AppError }
 }
 
-/** Call of a vault: the name of the operation and its amount. */
+/** Call of a vault: the name of the operation, its amount, and the minimum that the vault must pay. */
 export type Step = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
 
 /** Terms of a claim of settled requests. */
 export type ClaimTerms = {
-  /** Alternative calls, each of which claims everything. The one that pays most in its dry run is used, the first among equals. */
+  /**
+   * Alternative calls, each of which claims everything. The call that pays most in its simulation is used, or the first
+   * of several that pay the same.
+   */
   readonly calls: readonly [Step, ...(readonly Step[])]
-  /** Reads the amounts that the first call claims; needed if no dry run is possible. */
+  /** Reads the amounts that the first call claims; needed if no node can simulate. */
   readonly claimable: Completion<Claimable>
-  /** Error that refuses the claim, unless its dry run succeeds. */
+  /** Error that refuses the claim, unless its simulation succeeds. */
   readonly refusal?: AppError | undefined
 }
 
@@ -169,19 +172,19 @@ export type CancelTerms = {
   readonly cancelled: { readonly assets: bigint } | { readonly shares: bigint }
   /** True if this call only requests the cancellation, and a later one has to claim the amount. */
   readonly isAsync: boolean
-  /** Error that refuses the cancellation, unless its dry run succeeds. */
+  /** Error that refuses the cancellation, unless its simulation succeeds. */
   readonly refusal?: AppError | undefined
 }
 
 /**
- * Function that completes a result at block `at`, and reads the chain again only if that is necessary. It throws `upstream_*`, such as
- * `upstream_bad_answer` for an amount that the vault does not report.
+ * Function that completes the result of a read plan at block `at`. It reads the chain again only if the plan did not
+ * suffice. It throws `upstream_*`, such as `upstream_bad_answer` for an amount that the vault does not report.
  */
 export type Completion<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
- * Function like `Finished`, for an account's requests. Some vaults report requests only by id. Only for these it calls `listEntries`, whose
- * ledger entries contain the ids, and throws the errors of that call.
+ * Function like `Completion`, for an account's requests. It calls `listEntries` only for vaults that report requests by
+ * id alone. The ledger entries that `listEntries` returns contain the ids. Throws the errors of `listEntries` too.
  */
 export type ReadFinishedRequests<T> = (
   reader: ChainReader,
@@ -190,7 +193,7 @@ export type ReadFinishedRequests<T> = (
 ) => Promise<T>
 
 /**
- * Reads of an account at one block. Each function fails only if its own results are missing. `shares` and `price` throw
+ * Data of an account at one block. Each function fails only if its own results are missing. `shares` and `price` throw
  * `upstream_bad_answer`.
  */
 export type AccountSnapshot = {
@@ -202,12 +205,12 @@ export type AccountSnapshot = {
 }
 
 /**
- * Request whose cancellation the vault granted. `amount` is still to be claimed: assets of a deposit, shares of a withdrawal, in smallest
- * units.
+ * Request whose cancellation the vault granted. `amount` is what the account can still claim back, in smallest units:
+ * assets of a deposit, shares of a withdrawal.
  */
 export type CancelledRequest = { readonly requestId: bigint; readonly amount: bigint }
 
-/** Returns the total amount still to be claimed of these cancelled requests. */
+/** Returns the total amount of cancelled requests that the account can still claim back. */
 export function sumCancelled(requests: readonly CancelledRequest[]): bigint {
   return sum(requests.map(({ amount }) => amount))
 }
@@ -245,7 +248,7 @@ type AccountCooldown = {
   readonly claimableAt: Date | null
 }
 
-/** Reads of an account's requests in vaults that have no requests: everything is zero. */
+/** Request functions for an account in a vault that has no requests: all amounts are zero. */
 export const NO_REQUESTS: Pick<AccountSnapshot, 'deposits' | 'redemptions'> = {
   deposits: async () => ({
     pendingAssets: 0n,

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
 import type { WithdrawalAmount } from './protocol.ts'
 
-/** Shares of an account by where they are, in the smallest unit; undefined if the vault does not report them. */
+/** Shares of an account by their location, in the smallest unit; undefined if the vault does not report them. */
 export type ShareBalances = {
   readonly inWallet: bigint
   /** Shares of settled deposits that the account has not claimed. */
@@ -14,8 +14,8 @@ export type ShareBalances = {
 }
 
 /**
- * Builds the error for a withdrawal of more than the account has. Its details list where the account's shares are. They also name `most`,
- * the amount that works now, in the unit of `amount`; 0 means unknown.
+ * Builds the error for a withdrawal of more than the account has. Its details list where the account's shares are.
+ * `most` is the amount that works now, in the unit of `amount`; 0 means unknown.
  */
 export function buildBalanceError(
   amount: WithdrawalAmount,
@@ -32,25 +32,29 @@ export function buildBalanceError(
   const shares = `the user has shares, in their smallest unit: ${[`${inWallet} in the wallet`, ...parts].join(', ')}`
   const field = nameAmountField(amount)
   const requested = amount === 'max' ? 0n : 'assets' in amount ? amount.assets : amount.shares
-  // Some vaults ignore fees and report a maximum that is not below the requested amount, so it would not help the user.
+  // A maximum that is not below the requested amount would not help the user, so the error omits it. Some vaults report
+  // such a maximum, because they ignore fees.
   if (most <= 0n || most >= requested)
     return new AppError('amount_exceeds_balance', { details: [{ field, issue: shares }] })
   const detail = mustBeAtMost(field, most)
   return new AppError('amount_exceeds_balance', { details: [{ ...detail, issue: `${detail.issue}; ${shares}` }] })
 }
 
-/** Builds the error for a deposit above the vault's limit. Its details name `most`, the amount that works, unless that is 0 or less. */
+/**
+ * Builds the error for a deposit above the vault's limit. `most` is the amount that the vault still takes; the error
+ * omits it if it is 0 or less.
+ */
 export function buildCapError(most: bigint): AppError {
   return new AppError('vault_cap_reached', most > 0n ? { details: [mustBeAtMost('amount', most)] } : {})
 }
 
-/** Returns the request field that gives a withdrawal's amount. */
+/** Returns the name of the request field that contains a withdrawal's amount. */
 export function nameAmountField(amount: WithdrawalAmount): 'max' | 'amount' | 'shares' {
   if (amount === 'max') return 'max'
   return 'assets' in amount ? 'amount' : 'shares'
 }
 
-/** Builds the error for a dry run that reverted. Its last detail is the revert reason. */
+/** Builds the error for a simulation that reverted. The last detail of the error is the revert reason. */
 export function buildVaultRefusal(code: ErrorCode, reason: string, details: readonly ErrorDetail[] = []): AppError {
   return new AppError(code, { details: [...details, { field: 'vaultAddress', issue: `refuses: ${reason}` }] })
 }

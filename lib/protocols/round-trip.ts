@@ -26,7 +26,10 @@ import { getProtocol } from './protocols.ts'
 import { formatPercent, type SimulatedRoundTrip } from './terms.ts'
 import { isAsync, type ProtocolName, type VaultOnChain } from './vault-on-chain.ts'
 
-/** Result of a deposit and a withdrawal that were simulated with overridden token balances. */
+/**
+ * Result of a simulated deposit and withdrawal, for which token balances were overridden. `untried` is the reason if
+ * nothing could be measured.
+ */
 export type SimulatedTrip = {
   /** Block on whose state the simulation runs. */
   readonly block: bigint
@@ -34,7 +37,7 @@ export type SimulatedTrip = {
   readonly amount: bigint
   readonly measured?: MeasuredTrip
   readonly untried?: string
-  /** Contradictions between what the vault reports and what it does. Each is a clause that begins with "it". */
+  /** Contradictions between the vault's reports and its behaviour. Each is a clause that begins with "it". */
   readonly mixedUp: readonly string[]
 }
 
@@ -42,15 +45,16 @@ type MeasuredTrip = {
   readonly roundTrip: SimulatedRoundTrip
   readonly deposit: string | undefined
   /**
-   * Reason that the vault takes no deposit; undefined if it takes one. Without a deposit the withdrawal was simulated with made-up shares.
+   * Reason that the vault takes no deposit; undefined if it takes one. Without a deposit, the withdrawal is simulated
+   * with overridden share balances.
    */
   readonly noDeposit: string | undefined
   readonly withdrawal: string | undefined
-  /** Reason that the vault pays no withdrawal; undefined if it pays. */
+  /** Reason that the vault pays no withdrawal; undefined if it pays one. */
   readonly noExit: string | undefined
 }
 
-/** Withdrawal operations in the order in which the simulation tries them, the ones that pay instantly first. */
+/** Withdrawal operations in the order in which the simulation tries them; instant ones are first. */
 const EXITS = [
   { operation: redeem, exit: 'instant' },
   { operation: syncRedeem, exit: 'instant' },
@@ -59,8 +63,8 @@ const EXITS = [
 ] as const
 
 /**
- * Amount of the simulated deposit in whole tokens, and its minimum in smallest units. Fees of fewer units could not show two decimals of a
- * percent.
+ * Amount of the simulated deposit in whole tokens. MIN_UNITS is its minimum in smallest units: fees on smaller amounts
+ * could not show two decimals of a percent.
  */
 const WHOLE_TOKENS = 100n
 const MIN_UNITS = 1_000_000n
@@ -69,8 +73,8 @@ const BASIS_POINTS = 10_000n
 const MAX_FEE = 2_500n
 
 /**
- * Simulates a deposit on the latest block and a withdrawal one block later, for an unused `account`. The account gets made-up shares if the
- * deposit gives none immediately. Throws `upstream_*`.
+ * Simulates a deposit on the latest block and a withdrawal one block later, for an unused `account`. If the deposit
+ * gives no shares immediately, the account's share balance is overridden. Throws `upstream_*`.
  */
 export async function simulateRoundTrip(
   reader: ChainReader,
@@ -96,7 +100,8 @@ export async function simulateRoundTrip(
     hasAssets: slots.asset !== undefined,
     storage: paid,
   })
-  // The withdrawal is simulated even if the deposit gave no shares: the account then gets made-up ones.
+  // The withdrawal is simulated even if the deposit gave no shares, because the account's share balance is then
+  // overridden.
   const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
   if (!held) return reasonUntried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)
@@ -133,7 +138,6 @@ export async function simulateRoundTrip(
 
 const CANNOT_SIMULATE = 'no node simulates with made-up balances'
 
-/** Function that simulates the transactions of several blocks and returns all results in order; undefined if no node can simulate. */
 type Simulate = (
   storage: StorageOverrides,
   blocks: readonly (readonly Transaction[])[],
@@ -153,8 +157,8 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 }
 
 /**
- * Reads the latest block, the deposit operation or its refusal, and the amount to deposit, in one HTTP request. Also returns the shares
- * that the intended deposit is worth, and the storage slots of balances. The slots are undefined if no node can simulate.
+ * Reads in one HTTP request what the simulation starts from: block, deposit operation, amounts and storage slots of
+ * balances. The slots are undefined if no node can simulate.
  */
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
@@ -162,7 +166,8 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   const calls = { worth: call(address, vaultAbi, 'convertToShares', [most]) }
   const terms = getProtocol(vault).depositTerms(vault, account, most)
   const plan = joinReadPlans(
-    // Keeps the error of parsing for later: a refused deposit is a result of the simulation, not its failure.
+    // The plan returns the parser instead of calling it, because parsing throws if the vault refuses deposits. Such a
+    // refusal is a result of the simulation, not its failure.
     { ...terms, parse: (read: Parameters<typeof terms.parse>[0]) => () => terms.parse(read) },
     buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.worth),
   )
@@ -186,7 +191,10 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   }
 }
 
-/** Simulates a deposit. Returns its transactions, the shares received, the assets left and contradictions; if it fails, the reason. */
+/**
+ * Simulates a deposit. The result has the shares that arrive (`got`) and the assets that remain (`left`). If the
+ * deposit fails, `why` is the reason.
+ */
 async function tryDeposit(
   simulate: Simulate,
   attempt: {
@@ -221,8 +229,8 @@ async function tryDeposit(
 }
 
 /**
- * Simulates withdrawals after a deposit. Returns the first one that works, the shares' value before and after, and contradictions. Returns
- * undefined if no node can simulate.
+ * Simulates withdrawals after a deposit. The result has the first withdrawal that works, and the value of the shares
+ * before and after the deposit. Returns undefined if no node can simulate.
  */
 async function tryExits(
   simulate: Simulate,
@@ -269,7 +277,7 @@ async function tryExits(
   return { way, refusal: unpaid || refusals[USUAL_EXITS[vault.protocol]], findings, ...values }
 }
 
-/** Usual withdrawal operation of each protocol. If no operation works, the refusal of this one is reported. */
+/** Usual withdrawal operation of each protocol. If no operation works, the service reports the refusal of the usual one. */
 const USUAL_EXITS = {
   lagoon: 'requestRedeem',
   erc7540: 'requestRedeem',
@@ -277,12 +285,12 @@ const USUAL_EXITS = {
   erc4626: 'redeem',
 } as const satisfies Record<ProtocolName, string>
 
-/** Seconds that exceed any cooldown, because the contract stores its duration in 24 bits. */
+/** Seconds that exceed any cooldown, because the vault's contract stores the duration in 24 bits. */
 const AFTER_COOLDOWN = 2n ** 24n
 
 /**
- * Simulates a cooldown from its beginning until after its end. Returns the reason if it pays nothing; undefined if it pays. Also verifies
- * that the assets wait in the silo meanwhile.
+ * Simulates a cooldown from its beginning until after its end. Returns the reason if the vault pays nothing; undefined
+ * if it pays. Also verifies that the assets wait in the silo, the contract that holds assets during a cooldown.
  */
 async function tryCooldown(
   simulate: Simulate,
@@ -334,7 +342,6 @@ function findInDeposit(
   ]
 }
 
-/** Result of one tried withdrawal operation, and the account's balances after it. */
 type ExitTrial = {
   readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
@@ -342,10 +349,8 @@ type ExitTrial = {
   readonly assets: bigint | undefined
   readonly shares: bigint | undefined
 }
-/** Withdrawal operation that works, with the assets that it paid and the shares that it took. */
 type WorkingExit = Pick<ExitTrial, 'name' | 'exit'> & { readonly paid: bigint; readonly taken: bigint }
 
-/** Returns the first tried operation that pays, or that takes shares to pay later. Also returns why the operations before it failed. */
 function findExit(
   tries: readonly ExitTrial[],
   start: { readonly assets: bigint; readonly shares: bigint },
@@ -397,7 +402,6 @@ function findInFees(entryFee: bigint | null, exitFee: bigint | null): string[] {
   ]
 }
 
-/** Returns true if two amounts differ by more than 0.01 % and by more than rounding. */
 function isDifferent(preview: bigint | undefined, actual: bigint): boolean {
   if (preview === undefined) return false
   const difference = max(preview, actual) - min(preview, actual)

@@ -7,8 +7,8 @@ import type { RequestKind } from './request-kind.ts'
 import type { ReadTerms } from './terms.ts'
 
 /**
- * Properties of a vault that depend on its protocol, read from the chain when an operator added it. They are the same for all clients of
- * the service.
+ * Properties of a vault that depend on its protocol, read from the chain when an operator added the vault. They are the
+ * same for all clients of the service.
  */
 export const VaultOnChain = z.discriminatedUnion('protocol', [LagoonVault, Erc7540Vault, CooldownVault, Erc4626Vault])
 export type VaultOnChain = z.output<typeof VaultOnChain>
@@ -37,7 +37,7 @@ export function vaultType(vault: VaultOnChain): 'sync' | 'async' {
   return isAsync(vault, 'deposit') ? 'async' : 'sync'
 }
 
-/** Returns the terms of a vault that cannot be read. Only the ways to deposit and to withdraw are known, by its protocol. */
+/** Returns the terms of a vault that cannot be read. Only the ways to deposit and to withdraw are known, from the vault's protocol. */
 export function buildUnreadTerms(vault: VaultOnChain): ReadTerms {
   const exit = vault.protocol === 'cooldown' ? 'cooldown' : 'request'
   return {

@@ -6,7 +6,7 @@ import type { PricePoint } from './prices.ts'
 const YEAR_SECONDS = 365 * DAY
 /** Minimum seconds between two share prices for their growth to be computed. */
 const MIN_SECONDS = HOUR_SECONDS
-/** Percentage from which `toFixed` writes an exponent. No real growth is that large, so such results count as implausible. */
+/** Growth in percent from which a result counts as implausible. `toFixed` would write such a number with an exponent. */
 const TOO_MUCH = 1e21
 
 /** Number of days that each yield range covers. */
@@ -22,7 +22,10 @@ export const Growth = z.object({
 })
 export type Growth = z.output<typeof Growth>
 
-/** Annual yields, each null if no price is old enough. A vault without any has `growth`, the change since its first price. */
+/**
+ * Annual yields of a vault's share price; null if no stored price is old enough. `growth` is the change since the first
+ * price, set only for vaults younger than seven days.
+ */
 export type Yields = {
   /** Annual yield from the price change over about seven days. */
   readonly annualYield: Growth | null
@@ -30,7 +33,7 @@ export type Yields = {
   readonly growth: Growth | null
 }
 
-/** Yields of a vault of which no share price is known. */
+/** Yields of a vault without a stored share price: all are unknown. */
 export const NO_YIELDS: Yields = {
   annualYield: null,
   annualYields: { '7d': null, '30d': null, '90d': null },
@@ -38,14 +41,14 @@ export const NO_YIELDS: Yields = {
 }
 
 /**
- * Earlier share prices to compare the present one with. For each range it is the first price of the day at its beginning, or else the last
- * one before that day.
+ * Earlier share prices that the present price is compared with. The price of a range is the first price of the UTC day
+ * on which the range begins. Without one, it is the last price before that day. `first` is the vault's first price.
  */
 export type EarlierPrices = { readonly first?: PricePoint | undefined } & {
   readonly [Range in YieldRange]?: PricePoint | undefined
 }
 
-/** Builds the yields from earlier prices up to the price `to`. An unknown yield is null, not zero. */
+/** Computes a vault's yields from its earlier prices to the later price `to`. An unknown yield is null, not zero. */
 export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined): Yields {
   const over = (range: YieldRange) => annualGrowth(earlier[range] ?? earlier.first, to, YIELD_DAYS[range])
   const annualYields = { '7d': over('7d'), '30d': over('30d'), '90d': over('90d') }
@@ -55,18 +58,15 @@ export function buildYields(earlier: EarlierPrices, to: PricePoint | undefined):
 }
 
 /**
- * Returns the annual growth of the share price in percent: ((p1 / p0) ^ (365 d / Δt) − 1) × 100. Returns null if fewer than `minDays` lie
- * between the two prices, or if the result is implausible.
+ * Returns the annual growth of the share price in percent: ((p1 / p0) ^ (365 d / Δt) − 1) × 100. Returns null if fewer
+ * than `minDays` lie between the two prices, or if the growth is implausible.
  */
 export function annualGrowth(from: PricePoint | undefined, to: PricePoint | undefined, minDays: bigint): Growth | null {
   const seconds = secondsBetween(from, to)
   return seconds < minDays * DAY_SECONDS ? null : growthBetween(from, to, YEAR_SECONDS / Number(seconds))
 }
 
-/**
- * Returns the growth in percent, compounded `times` times. Returns null if less than an hour lies between the prices, or if the result is
- * implausible.
- */
+/** Returns the growth of the price in percent. The exponent `times` scales the growth to another period, such as a year. */
 function growthBetween(from: PricePoint | undefined, to: PricePoint | undefined, times: number): Growth | null {
   const seconds = secondsBetween(from, to)
   if (!from || !to || from.price === 0n || seconds < MIN_SECONDS) return null

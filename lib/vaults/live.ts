@@ -18,10 +18,9 @@ import { termsOf } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { RecordedYields } from './yields.ts'
 
-/** Data of a vault for the response; undefined or null fields are unknown now. */
 type LiveVault = {
   readonly vault: Vault
-  /** Yields up to the price in `state`, and the time that requests waited for their settlement. */
+  /** Yields up to the share price in `state`, and the seconds that requests waited for settlements. */
   readonly recorded: RecordedYields
   readonly hasCap: boolean | undefined
   readonly terms: ReadTerms | undefined
@@ -30,7 +29,6 @@ type LiveVault = {
   readonly evidence: Evidence | undefined
 }
 
-/** Function that returns the value of an amount of a token in US dollars; null if unknown. */
 type TokenValue = (
   token: { readonly chainId: number; readonly address: string; readonly decimals: number },
   amount: bigint,
@@ -39,9 +37,9 @@ type TokenValue = (
 type Response = z.output<typeof VaultResponse>
 
 /**
- * Returns the function that reads vaults with their present yield and state. It reads all chains in parallel, in one round trip each, which
- * concurrent requests share. A chain that fails does not delay the others. Its vaults get their last recorded states and yields, with the
- * time of recording.
+ * Returns a function that reads vaults with their present yields and states. All chains are read in parallel, each in
+ * one RPC round trip, which concurrent requests share. If a chain cannot be read, its vaults show their last recorded
+ * states and yields, with the time of recording.
  */
 export function liveVaults({
   getReader,
@@ -56,9 +54,9 @@ export function liveVaults({
   readonly states: Pick<StateStore, 'get'>
   readonly pins: Pick<Pins, 'list'>
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<RecordedYields>
-  /** Never rejects: unknown values are null. */
+  /** Returns a function that values token amounts in US dollars. Never rejects; unknown values are null. */
   readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
-  /** Never rejects: unknown campaigns are null. */
+  /** Returns a function that lists a vault's reward campaigns. Never rejects; unknown campaigns are null. */
   readonly getCampaigns: (chainIds: Iterable<number>) => Promise<(vault: Vault) => Response['rewards']>
   /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
@@ -68,7 +66,8 @@ export function liveVaults({
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [read] = await Promise.all([
       readOverviews(chainId, vaults),
-      // Reads the earlier prices at the same time and caches them, so that the calls of `getYield` below need not wait.
+      // These calls only cache the earlier prices while the chain is read. The calls of `getYield` below then need not
+      // wait.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
     return Promise.all(
@@ -91,7 +90,7 @@ export function liveVaults({
     return Promise.all(
       vaults.map(async (vault, index) => {
         const { state, asOf, told } = last[index] ?? {}
-        // A recorded price is older than now, so the yield ends at the time of recording.
+        // The recorded price is old, so the yield must end at the time of recording, not now.
         const recorded = await getYield(vault, state?.sharePrice ?? undefined, asOf?.timestamp)
         const evidence = asOf && told && { chainId: vault.chainId, ...asOf, ...told }
         const unread = { hasCap: undefined, terms: undefined }

@@ -5,16 +5,19 @@ import type { Overview } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Overviews of vaults, with the blocks at which they were read; `block` is the earliest of these. */
+/** Overviews (price, terms and state) of vaults, and the block at which each was read. `block` is the earliest of the blocks. */
 type Overviews = {
   readonly block: BlockHeader
   readonly blocks: readonly BlockHeader[]
   readonly overviews: readonly (Overview | undefined)[]
-  /** Returns the earliest block, for the response to name. Throws `upstream_*`. */
+  /** Returns the earliest block with its hash, which the API response names as its source. Throws `upstream_*`. */
   readonly evidence: () => Promise<Evidence>
 }
 
-/** Read plans by vault. A reader recognizes a repeated read by its plan object, so each vault keeps the same one. */
+/**
+ * Read plan (batch of contract calls) of each vault. A chain reader recognizes a repeated read by its plan object, so
+ * the object is reused.
+ */
 const plans = new WeakMap<VaultOnChain, ReadPlan<Overview>>()
 
 function planOf(vault: VaultOnChain): ReadPlan<Overview> {
@@ -24,8 +27,9 @@ function planOf(vault: VaultOnChain): ReadPlan<Overview> {
 }
 
 /**
- * Reads the overviews of one chain's vaults at block `at`, by default the latest. This takes one round trip, with one RPC call per 100
- * vaults. A vault that cannot be read is undefined and costs further requests. Throws `upstream_*`.
+ * Reads the overviews (price, terms and state) of one chain's vaults at block `at`, by default the latest. This takes
+ * one HTTP request, with one RPC call per 100 vaults. The overview of an unreadable vault is undefined, and takes
+ * further requests. Throws `upstream_*`.
  */
 export async function readOverviews(
   reader: ChainReader,

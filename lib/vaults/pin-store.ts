@@ -9,23 +9,26 @@ import { type VaultKey, vaultPartition } from './vault.ts'
 
 const Item = Pin.extend({ pk: z.string() })
 
-/** Returns the store of pins, the approved code addresses and price of each vault. One item per vault serves all clients. */
+/** Returns the store of pins, the approved code addresses and price of each vault. One item per vault serves all API clients. */
 export function pinStore(table: Table) {
   return {
-    /** Returns the stored pins of these vaults, in their order; undefined for a vault without a pin. */
+    /** Returns the pins (approved code and price) of these vaults, in the same order; undefined for a vault without a pin. */
     async get(vaults: readonly VaultKey[]): Promise<(Pin | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(pinKey))
       const byKey = new Map(items.map(({ pk, ...pin }) => [pk, pin]))
       return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
-    /** Stores the pin of a vault; returns false if it already has one. */
+    /** Stores a vault's pin (approved code and price). Returns false if the vault already has a pin. */
     add: (vault: VaultKey, pin: Pin): Promise<boolean> => table.add(Pin, pinKey(vault), pin),
 
-    /** Replaces the pin of a vault. */
+    /** Replaces a vault's pin (approved code and price) after an operator confirmed the vault's new state. */
     replace: (vault: VaultKey, pin: Pin): Promise<void> => table.putMany([buildItem(Pin, pinKey(vault), pin)]),
 
-    /** Updates the price in a pin, unless the pin was replaced or the vault is marked as changed. */
+    /**
+     * Updates the approved price of a vault. Changes nothing if an operator replaced the pin meanwhile, or if the vault
+     * is marked as changed.
+     */
     async movePrice(vault: VaultKey, pin: Pin, price: bigint): Promise<void> {
       await table.update(pinKey(vault), {
         changes: [set('price', Amount.encode(price))],
@@ -33,7 +36,10 @@ export function pinStore(table: Table) {
       })
     },
 
-    /** Marks a vault as changed since its pin; clients have yet to be notified. Returns false if the pin was replaced meanwhile. */
+    /**
+     * Marks a vault as different from its pin, the approved code and price; clients must still be notified. Returns
+     * false if an operator replaced the pin meanwhile.
+     */
     markChanged: (vault: VaultKey, pin: Pin, changedAt: Date, seenAt: BlockHeader): Promise<boolean> =>
       table.update(pinKey(vault), {
         changes: [set('changedAt', Timestamp.encode(changedAt)), set('unpublishedChange', StoredBlock.encode(seenAt))],

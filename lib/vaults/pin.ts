@@ -19,18 +19,25 @@ import { toResult, unwrap } from '../core/result.ts'
 import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
 
-/** Code addresses and price of a vault when an operator added or confirmed it. Deposits are refused while the vault differs from it. */
+/**
+ * Approved code addresses and price of a vault, read when an operator added or confirmed the vault. The service refuses
+ * deposits into a vault that differs from its pin.
+ */
 export const Pin = z.object({
-  /** Addresses whose code runs when the vault is called, its own first. Items from older versions also contain code hashes. */
+  /**
+   * Addresses whose code runs when the vault is called; the vault's own address is first. Older items also contain code
+   * hashes, which are ignored.
+   */
   code: z.array(z.object({ role: z.literal(POINTER_ROLES), of: AddressText.optional(), address: AddressText })).min(1),
   /**
-   * Value of one whole share in the asset's smallest unit, which the scheduled job refresh-chain updates. It is null if the vault has not reported one yet.
+   * Value of one whole share in the asset's smallest unit, which the scheduled job refresh-chain updates. Null if the
+   * vault reported no price.
    */
   price: Amount.nullable(),
   pinnedAt: Timestamp,
-  /** Time at which the scheduled job found that the vault differs. */
+  /** Time at which the job refresh-chain found that the vault differs from this pin; absent if the vault has not changed. */
   changedAt: Timestamp.optional(),
-  /** Block at which the job found it; absent once clients were notified. */
+  /** Block at which the job refresh-chain found the change; absent once clients were notified. */
   unpublishedChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
@@ -38,28 +45,28 @@ export type Pin = z.output<typeof Pin>
 type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 
 /**
- * Value of one whole share in the asset's smallest unit, and the supply of shares. A null price means that the call returned no data, as an
- * address without code does.
+ * Value of one whole share in the asset's smallest unit, and the supply of shares. A null price means that the call
+ * returned no data, as calls of an address without code do.
  */
 type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 
-/** Present state of a vault, to be compared with its pin. */
+/** Present code and price of a vault, for comparison with its pin, the approved code and price. */
 export type VaultSnapshot = Price & {
-  /** False if the vault's own storage names code addresses that differ from those in the pin. */
+  /** False if the code addresses in the vault's own storage differ from those in the pin. */
   readonly namesPinned: boolean
 }
 
 type PinnedVault = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 
-/** Returns the plan that reads a vault's present state. Parsing never throws. */
+/** Returns the plan that reads a vault's present code addresses and price. Parsing the results never throws. */
 export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSnapshot> {
   const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
   return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
 }
 
 /**
- * Compares the pinned addresses that other contracts store, which `buildSnapshotPlan` does not read: beacons and delegations. Returns a
- * verdict for each vault. Throws `upstream_*`.
+ * Compares the pinned code addresses that a vault's own storage does not contain: those of beacons and of EIP-7702
+ * delegates. `buildSnapshotPlan` reads all others. Returns one verdict per vault. Throws `upstream_*`.
  */
 export function compareBeyondVaults(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
   return compareOtherPointers(
@@ -69,8 +76,9 @@ export function compareBeyondVaults(reader: ChainReader, vaults: readonly Pinned
 }
 
 /**
- * Prepares a response by a read plan of a vault, and verifies meanwhile that the vault matches its pin, if it has one. Throws
- * `vault_has_changed` before any error of `prepare`, and `upstream_*`.
+ * Calls `work` with a vault's read plan. Meanwhile verifies that the vault matches its pin, the approved code and
+ * price. Skips the verification for a vault without a pin. Throws `vault_has_changed` before any error of `work`, and
+ * `upstream_*`.
  */
 export async function prepareIfPinMatches<T, Prepared>(
   reader: ChainReader,
@@ -83,7 +91,8 @@ export async function prepareIfPinMatches<T, Prepared>(
   const compared = mapReadPlan(buildSnapshotPlan({ vault, pin }), (seen) =>
     requireSame(compareWithPin(vault, pin, seen)),
   )
-  // The plan with the comparison is joined first, because parsing stops at the first error.
+  // The plan with the comparison comes first, because parsing stops at the first error. A changed vault is thus
+  // reported before any other error.
   const guarded = mapReadPlan(joinReadPlans(compared, plan), ([, value]) => value)
   const [beyond, prepared] = await Promise.all([compareBeyondVaults(reader, [{ vault, pin }]), toResult(work(guarded))])
   requireSame(beyond[0])
@@ -95,7 +104,10 @@ function requireSame(verdict: Verdict | undefined): void {
   if (verdict !== 'same') throw badAnswer('the vault does not report whether it has changed')
 }
 
-/** Compares a vault's own state with its pin; `compareBeyondVaults` compares the rest. `seen` is undefined if the vault cannot be read. */
+/**
+ * Compares a vault's price and the code addresses in its storage with its pin. `compareBeyondVaults` compares all other
+ * code addresses. `seen` is undefined if the vault cannot be read.
+ */
 export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: VaultSnapshot | undefined): Verdict {
   if (!seen) return 'unknown'
   const { price, supply } = seen
@@ -105,14 +117,14 @@ export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Vaul
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
 
-/** Denominator of the accepted price change, which is one tenth. */
+/** Largest accepted price change, as a denominator: 1/10 is a tenth. */
 const PARTS = 10n
-/** Change in the value of all shares, in the asset's smallest units, up to which a price change counts as rounding. */
+/** Change in the value of all shares, in the asset's smallest unit, up to which a price change counts as rounding. */
 const ROUNDING = 100n
 
 /**
- * Returns true if the price moved by more than a tenth. Rounding does not count. It can change the price's last digit, and much of the
- * price in a vault with almost no shares.
+ * Returns true if the price changed by more than a tenth and by more than rounding. Rounding can change the price's
+ * last digit. In a vault with almost no shares, it can change much of the price.
  */
 function hasJumped(
   from: bigint,
@@ -123,16 +135,19 @@ function hasJumped(
   return distance * PARTS > from + PARTS && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
 }
 
-/** Returns the price's change relative to the pinned price. Returns 1 if no price is pinned but the vault now reports one. */
+/**
+ * Returns the relative change from the approved (pinned) price: 0.1 is a tenth. Returns 1 if no price is pinned and the
+ * vault now reports one.
+ */
 export function computeRelativeMove({ price: pinned }: Pick<Pin, 'price'>, price: bigint): number {
   if (pinned === null) return price > 0n ? 1 : 0
   return Math.abs(Number(price) / Number(pinned) - 1)
 }
 
 /**
- * Reads the state to pin: a vault's code addresses and price. Also returns the number of hosts that agree on it, and the price's block, the
- * last one that all hosts have. Takes several round trips. Throws an Error with the reason that the vault cannot be pinned, and
- * `upstream_*`.
+ * Reads the state that an operator approves as a vault's pin: code addresses and price. `block` is the price's block,
+ * the newest one that all RPC hosts have; `nodes` hosts agree on both. Takes several round trips. Throws an Error with
+ * the reason if the vault cannot be pinned, or `upstream_*`.
  */
 export async function readPin(
   reader: ChainReader,
@@ -141,7 +156,7 @@ export async function readPin(
   const { head } = await readFinalBlock(reader)
   const [code, { value, block }] = await Promise.all([
     readPointers(reader, vault.address),
-    // All hosts read the same numbered block, because their latest blocks may differ.
+    // All RPC hosts read one numbered block, because their latest blocks may differ.
     readAtHead(reader, head, async (at) => ({ ...(await reader.readOne(pricePlan(vault), { at })), block: at })),
   ])
   return { code, price: value.price || null, nodes: reader.nodes, block }

@@ -6,12 +6,15 @@ import { vaultMemory } from './vault-memory.ts'
 
 const CACHED_MS = 60_000
 
-/** Cache of vaults' pins in a Lambda container. */
+/** Cache of vaults' pins (the code and price that an operator approved) in a Lambda container. */
 export type Pins = ReturnType<typeof cachedPins>
 
 type Found = Pin | undefined
 
-/** Returns the cache of pins. It keeps a pin for 60 s, but reads it again if the vault seems to have changed. */
+/**
+ * Returns the cache of pins, the approved code and price of each vault. A pin is cached for 60 s, or until `withPin`
+ * finds a changed vault.
+ */
 export function cachedPins({
   pinStore,
   now,
@@ -22,12 +25,13 @@ export function cachedPins({
   const memory = vaultMemory((vaults) => pinStore.get(vaults), CACHED_MS, now)
 
   return {
-    /** Returns the cached pins of these vaults, in their order; undefined for a vault without a pin. */
+    /** Returns the pins (approved code and price) of these vaults, in the same order; undefined for a vault without a pin. */
     list: memory.list,
 
     /**
-     * Prepares a response with a vault's pin. After `vault_has_changed` it reads the stored pin and tries again if that differs. An
-     * operator may have confirmed the vault, or refresh-chain may have updated the pinned price.
+     * Calls `work` with the vault's cached pin, its approved code and price. If `work` throws `vault_has_changed`,
+     * reads the stored pin, and calls `work` again if the two pins differ. They differ if an operator confirmed the
+     * vault, or if the job refresh-chain updated the price.
      */
     async withPin<T>(vault: VaultKey, work: (pin: Found) => Promise<T>): Promise<T> {
       const [before] = await memory.list([vault])

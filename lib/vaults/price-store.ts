@@ -14,11 +14,11 @@ import {
 import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
 
-/** Share price as stored in the table. */
+/** Share price of a vault, as the table stores it. */
 export const StoredPrice = z.object({
   price: Amount,
   timestamp: Amount,
-  /** The vault's total assets at that time, in the asset's smallest unit; absent if unknown. */
+  /** The vault's total assets at `timestamp`, in the asset's smallest unit; absent if unknown. */
   totalAssets: Amount.optional(),
 })
 export type StoredPrice = z.output<typeof StoredPrice>
@@ -28,17 +28,17 @@ const DayItem = StoredPrice.extend({ pk: z.string(), sk: z.string() })
 const PREFIXES = { hour: 'PRICE#', day: 'DAY#' } as const satisfies Record<PriceInterval, string>
 
 /**
- * Returns the store of share prices. It keeps the last price of each hour and the first of each UTC day. Recording a price again changes
- * nothing.
+ * Returns the store of share prices. It keeps the last price of each hour and the first price of each UTC day. Storing
+ * the same price twice changes nothing.
  */
 export function priceStore(table: Table) {
   return {
-    /** Records prices. If it throws, some of them may be written. */
+    /** Stores prices. After an error, some of the prices may be stored. */
     async record(added: readonly NewPrices[]): Promise<void> {
       await table.putMany(added.flatMap(buildItems))
     },
 
-    /** Returns a vault's recorded prices from the time `since` on, in time order. `since` is in seconds since 1970. */
+    /** Returns a vault's stored prices from the time `since` on, oldest first. `since` is in seconds since 1970. */
     async list(vault: VaultKey, interval: PriceInterval, since: bigint): Promise<StoredPrice[]> {
       const range = {
         partition: vaultPartition(vault),
@@ -48,14 +48,17 @@ export function priceStore(table: Table) {
       return await table.list(StoredPrice, range, { isConsistent: false })
     },
 
-    /** Returns a vault's last hourly price before the hour that contains the time `at`; undefined if there is none. */
+    /** Returns the last hourly price stored up to the second before `at`, in seconds since 1970; undefined if there is none. */
     async getLastBefore(vault: VaultKey, at: bigint): Promise<StoredPrice | undefined> {
       const range = { partition: vaultPartition(vault), from: PREFIXES.hour, to: sortKey('hour', at - 1n) }
       const options = { isDescending: true, limit: 1, isConsistent: false }
       return (await table.getPage(StoredPrice, range, options)).items[0]
     },
 
-    /** Returns the first recorded price of each of these days, in order. `at` is any second of the day. */
+    /**
+     * Returns each vault's first stored price of the UTC day that contains the second `at`, in the given order;
+     * undefined if there is none.
+     */
     async getDays(
       days: readonly { readonly vault: VaultKey; readonly at: bigint }[],
     ): Promise<(PricePoint | undefined)[]> {
@@ -68,9 +71,7 @@ export function priceStore(table: Table) {
 }
 export type PriceStore = ReturnType<typeof priceStore>
 
-/**
- * Builds the table items of new prices. A price gets an item if it is the last known one of its hour, or the first known one of its day.
- */
+/** Builds the table items of new prices that are the last known price of their hour, or the first known price of their day. */
 function buildItems({ vault, prices, known }: NewPrices): Item[] {
   const isNew = new Set<BlockPrice>(prices)
   const inOrder: readonly NewPrice[] = sortByBlock([...known, ...prices])

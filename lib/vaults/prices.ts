@@ -19,21 +19,21 @@ export function startOf(interval: PriceInterval, at: bigint): bigint {
 export const BlockPrice = z.object({ price: Amount, timestamp: Amount, blockNumber: Amount })
 export type BlockPrice = z.output<typeof BlockPrice>
 
-/** Share price to record, with the vault's total assets if known. */
+/** Share price to store, with the vault's total assets if known. */
 export type NewPrice = BlockPrice & { readonly totalAssets?: bigint | undefined }
 
-/** Share prices of a vault to record. `known` are the recorded ones that are kept in `lastPrices`. */
+/** New share prices of a vault to store. `known` are the last prices stored before, which show if a new price is the first of its day. */
 export type NewPrices = {
   readonly vault: VaultKey
   readonly prices: readonly NewPrice[]
   readonly known: readonly BlockPrice[]
 }
 
-/** Share prices that are kept with a vault's progress, the record of the last block whose events were read. */
+/** Share prices in the record of a vault's reading progress. The record also has the last block whose events were read. */
 export const KnownPrices = z.object({
-  /** Earliest recorded share price; absent while none is recorded. */
+  /** Earliest stored share price; absent while none is stored. */
   firstPrice: BlockPrice.optional(),
-  /** Last price up to the block of the progress. It is followed by the newest price if that is later. */
+  /** Last price up to the last block whose events were read. The newest price follows if its block is later. */
   lastPrices: z.array(BlockPrice).max(2).optional(),
 })
 export type KnownPrices = z.output<typeof KnownPrices>
@@ -48,7 +48,7 @@ export function priceBefore(prices: readonly BlockPrice[], block: bigint): Block
     )
 }
 
-/** Adds new prices to those kept with a vault's progress. `through` is the last block whose events were read. */
+/** Adds new prices to the prices in the record of a vault's reading progress. `through` is the last block whose events were read. */
 export function addPrices(
   { firstPrice, lastPrices = [] }: KnownPrices,
   added: readonly BlockPrice[],
@@ -62,7 +62,7 @@ export function addPrices(
   return { firstPrice: first, lastPrices: [...(recorded ? [recorded] : []), ...(isNewer ? [newest] : [])] }
 }
 
-/** Sorts prices by block. */
+/** Sorts prices by block number, oldest first. */
 export function sortByBlock<P extends Pick<BlockPrice, 'blockNumber'>>(prices: readonly P[]): P[] {
   return prices.toSorted((left, right) => Number(left.blockNumber - right.blockNumber))
 }

@@ -6,7 +6,7 @@ import { type StateAsOf, VaultState } from '../protocols/vault-state.ts'
 export type RecordedState = {
   readonly state: VaultState
   readonly asOf: Omit<StateAsOf, 'stale'>
-  /** Hash of that block, and number of hosts that agree on it; absent in older items. */
+  /** Hash of the block in `asOf`, and the number of RPC hosts that agree on the hash; absent in older items. */
   readonly told?: Pick<Evidence, 'blockHash' | 'nodes'> | undefined
 }
 

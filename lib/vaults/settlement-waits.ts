@@ -15,25 +15,31 @@ export type EstimatedSettlement = z.output<typeof EstimatedSettlement>
 
 const Waits = z.object({ p50: z.number().int(), p90: z.number().int() })
 
-/** Median and 90th percentile of the seconds that requests waited, for each of a vault's last settlements, oldest first. */
+/** Seconds that requests waited for each of a vault's last settlements, oldest settlement first: median and 90th percentile. */
 export const LastWaits = z.array(Waits)
 export type LastWaits = z.output<typeof LastWaits>
 
-/** Waits until a vault's last settlements, by kind of request. */
+/** Waiting times until a vault's last settlements, by kind of request (deposit or withdrawal). */
 export const WaitsByKind = z.partialRecord(RequestKind, LastWaits)
 export type WaitsByKind = z.output<typeof WaitsByKind>
 
-/** Maximum number of settlements that are kept per vault, and minimum number that an estimate needs. */
+/**
+ * Maximum number of settlements whose waits are stored, per vault and kind of request. MIN_SETTLEMENTS is the number
+ * that an estimate needs.
+ */
 const MAX_SETTLEMENTS = 20
 const MIN_SETTLEMENTS = 5
 
-/** Adds a settlement whose requests waited `seconds` each. Returns the list unchanged if the settlement had no requests. */
+/**
+ * Adds the waits of one settlement to a vault's last settlements. `seconds` has one wait for each settled request.
+ * Returns `last` unchanged if `seconds` is empty.
+ */
 export function addWaits(last: LastWaits, seconds: readonly number[]): LastWaits {
   if (seconds.length === 0) return last
   return [...last, { p50: percentile(seconds, 0.5), p90: percentile(seconds, 0.9) }].slice(-MAX_SETTLEMENTS)
 }
 
-/** Estimates the wait of a request from the last settlements; null if there are fewer than five. */
+/** Estimates the wait of a new request from the vault's last settlements; null if there are fewer than five settlements. */
 export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | null {
   if (last.length < MIN_SETTLEMENTS) return null
   return {

@@ -7,7 +7,7 @@ import type { Overview } from '../protocols/protocol.ts'
 import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { readOverviews } from './overview.ts'
 
-/** Overviews by vault, each with its block. An overview is undefined if the vault cannot be read. */
+/** Overviews (price, terms and state) by vault, each with its block. An overview is undefined if the vault cannot be read. */
 type Read = {
   readonly of: (vault: Address) => { readonly overview: Overview | undefined; readonly block: BlockHeader }
   readonly evidence: Evidence
@@ -15,21 +15,24 @@ type Read = {
 
 type SharedRead = {
   readonly chainId: number
-  /** Vaults that the read covers, as texts of `textOf`. */
+  /** Vaults that the read covers, each as a JSON text of its on-chain properties. */
   readonly vaults: ReadonlySet<string>
   /** Time at which the read began, in epoch milliseconds. */
   readonly begun: number
   readonly read: Promise<Read>
 }
 
-/** Bounds of the time for which requests share a read: the chain's block time, if it lies between them. */
+/**
+ * Minimum and maximum milliseconds for which requests share a chain read. Between these bounds, they share it for the
+ * chain's block time.
+ */
 const MIN_SHARED_MS = 500
 const MAX_SHARED_MS = 2_000
 
 /**
- * Returns the function that reads one chain's vault overviews, only for display, never for signing. Requests share a read, even an
- * unfinished one, for the chain's block time (0.5 to 2 s). A failed read fails only the requests that wait for it. `now` returns epoch
- * milliseconds. The function throws as `readOverviews` does.
+ * Returns a function that reads the overviews (price, terms and state) of one chain's vaults, for display only, never
+ * for signing. Requests share a read, even an unfinished one, for the chain's block time (0.5 to 2 s). A failed read
+ * fails only the requests that wait for it. `now` returns epoch milliseconds. Throws as `readOverviews` does.
  */
 export function sharedOverviews({
   getReader,
@@ -64,7 +67,8 @@ export function sharedOverviews({
     const shared = sharedReads.find(isShared)
     if (shared) return shared.read
     const sharedRead = begin(reader, vaults, requestedAt)
-    // These reads need little memory. A Lambda container handles one request at a time, of at most 1,000 vaults with 2 KB each.
+    // Cached reads need little memory: a request has at most 1,000 vaults of 2 KB each, and a Lambda container handles
+    // one request at a time.
     sharedReads = [sharedRead, ...sharedReads.filter(({ begun }) => requestedAt - begun < MAX_SHARED_MS)]
     return sharedRead.read
   }
@@ -73,8 +77,8 @@ export function sharedOverviews({
 const texts = new WeakMap<VaultOnChain, string>()
 
 /**
- * Returns a vault's on-chain properties as text, by which reads of different clients' vaults can be shared. It differs if a client's record
- * is of another version of the vault.
+ * Returns a vault's on-chain properties as text. Two clients' records of one vault may have different properties, and
+ * then need separate reads.
  */
 function textOf(vault: VaultOnChain): string {
   const before = texts.get(vault)

@@ -13,7 +13,7 @@ const Item = z.object({
   told: Evidence.pick({ blockHash: true, nodes: true }).optional(),
 })
 
-/** Returns the store of vaults' last read states, which are shown if a chain cannot be read. */
+/** Returns the store of vaults' last read states. The API shows these states while a chain cannot be read. */
 export function stateStore(table: Table) {
   return {
     /** Returns the last recorded states of these vaults, in their order; undefined for a vault without one. */
@@ -23,7 +23,7 @@ export function stateStore(table: Table) {
       return vaults.map((vault) => byKey.get(vaultPartition(vault)))
     },
 
-    /** Replaces stored states. The caller has to ensure that the new states are newer. */
+    /** Replaces stored states. The caller must ensure that the new states are newer than the stored ones. */
     async record(states: readonly (readonly [VaultKey, RecordedState])[]): Promise<void> {
       await table.putMany(
         states.map(([vault, { state, asOf, told }]) => {

@@ -3,7 +3,7 @@ import { buildUnreadTerms, isAsync } from '../protocols/vault-on-chain.ts'
 import { estimateSettlement, type WaitsByKind } from './settlement-waits.ts'
 import type { Vault } from './vault.ts'
 
-/** Builds a vault's terms for responses. `waits` are the recorded times that requests waited for past settlements. */
+/** Builds a vault's terms for API responses. `waits` are the recorded waiting times of requests until the vault's past settlements. */
 export function termsOf(vault: Vault, read: ReadTerms | undefined, waits: WaitsByKind | undefined): VaultTerms {
   const last = waits?.[isAsync(vault, 'deposit') ? 'deposit' : 'withdrawal'] ?? []
   const wait = estimateSettlement(last)

@@ -1,15 +1,15 @@
 import { type VaultKey, vaultPartition } from './vault.ts'
 
 /**
- * Caches one value per vault in a Lambda container. `list` reads missing values in one call, which concurrent callers share. Failed reads
- * are not cached. `forget` removes a vault's value.
+ * Caches one value per vault in a Lambda container. `list` reads all missing values in one call, which concurrent
+ * callers share. Failed reads are not cached. `forget` removes a vault's value.
  */
 export function vaultMemory<T>(
   read: (vaults: readonly VaultKey[]) => Promise<readonly (T | undefined)[]>,
   lifetimeMs: number,
   now: () => number,
 ) {
-  // The map cannot outgrow the number of vaults of all clients.
+  // The map needs no limit, because it has at most one entry for each vault of all clients.
   const memory = new Map<string, { readonly value: Promise<T | undefined>; readonly until: number }>()
   const recall = (vault: VaultKey) => memory.get(vaultPartition(vault))
 

@@ -8,7 +8,7 @@ import { VaultOnChain } from '../protocols/vault-on-chain.ts'
 /** Key of a vault: its chain and its address there. */
 export type VaultKey = Pick<VaultOnChain, 'chainId' | 'address'>
 
-/** Vault as one client offers it. It has the on-chain properties from when an operator added it, and the client's own texts. */
+/** Vault as one API client offers it: on-chain properties, read when an operator added the vault, and the client's own texts. */
 export const Vault = z.intersection(
   VaultOnChain,
   z.object({
@@ -21,7 +21,7 @@ export const Vault = z.intersection(
     /** True if the vault limited deposits at the time `addedAt`. */
     hasCap: z.boolean(),
     addedAt: Timestamp,
-    /** Fees measured by a simulated deposit and withdrawal; absent in records from before this field existed. */
+    /** Entry and exit fees that a simulated deposit and withdrawal showed; absent in older records. */
     roundTrip: SimulatedRoundTrip.optional(),
   }),
 )

@@ -16,12 +16,13 @@ import type { VaultKey } from './vault.ts'
 
 const CACHED_MS = 15 * MINUTE_MS
 /**
- * Milliseconds for which a vault without known prices is cached. It is short, because the next run of refresh-chain, a scheduled job, may record some.
+ * Milliseconds for which a vault's lack of prices is cached. The time is short, because the scheduled job refresh-chain
+ * may store a price soon.
  */
 const UNKNOWN_MS = 1_000
 /**
- * Seconds after the beginning of a UTC day by which the first price of that day is recorded. The job refresh-chain reads a price about
- * every hour.
+ * Maximum seconds after the beginning of a UTC day for a price to count as the first price of that day. The scheduled
+ * job refresh-chain reads a price about every hour.
  */
 const FIRST_READ_SECONDS = 2n * HOUR_SECONDS
 
@@ -41,20 +42,24 @@ type YieldServices = {
 
 type Waits = { readonly waits?: WaitsByKind | undefined }
 
-/** Recorded data of a vault: its yields, and the time that its requests waited for settlements. */
+/** Stored data of a vault: its yields, and the seconds that deposit and withdrawal requests waited for settlements. */
 export type RecordedYields = Yields & Waits
 
 type Earlier = EarlierPrices & Waits
-/** Pending or cached read of a vault's earlier prices. `day` is the first second of the day that they are compared from. */
+/**
+ * Pending or cached read of a vault's earlier prices. `day` is the first second of the UTC day from which the ranges of
+ * 7, 30 and 90 days count back.
+ */
 type Lookup = { until: number; readonly vault: VaultKey; readonly day: bigint } & PromiseWithResolvers<Earlier>
 
 // The cast holds: the keys are those of YIELD_DAYS, as its type states.
 const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
 
 /**
- * Returns the function that returns a vault's yields up to a price at the time `at` (default: now), and the waits of its requests. The
- * earlier price is the first one of a past day, or else the last one before that day. Concurrent calls share one read. Found prices are
- * cached for 15 minutes, missing ones for a second.
+ * Returns a function that computes a vault's yields up to its price at the time `at`, by default now. The function also
+ * returns the recorded waits of the vault's requests. Each range begins at the first price of a UTC day, or else at the
+ * last price before that day. Concurrent calls share one table read. Prices are cached for 15 minutes, the lack of
+ * prices for one second.
  */
 export function yieldLookup({ records, prices, now }: YieldServices) {
   const cached = new Map<string, Lookup>()
@@ -63,9 +68,9 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
   async function lookUpWaiting(): Promise<void> {
     const batch = waiting
     waiting = []
-    // Only this removal of expired entries keeps the cache small.
+    // Expired entries are removed here, because nothing else limits the size of the cache.
     for (const [key, { until }] of cached) if (until <= now()) cached.delete(key)
-    // The response lacks yields, but does not fail, if the table cannot be read.
+    // A failed table read must not fail the API response: the response then lacks yields.
     const found = await readEarlier({ records, prices }, batch).catch(() => undefined)
     for (const [index, lookup] of batch.entries()) {
       const earlier = found?.[index] ?? {}
@@ -78,7 +83,7 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
     const key = `${vault.chainId} ${vault.address} ${day}`
     const before = cached.get(key)
     if (before && now() < before.until) return before.promise
-    // Concurrent callers wait for the same read, which the next turn of the event loop begins.
+    // The table is read in `setImmediate`, once for all lookups that wait by then.
     const lookup = { vault, day, until: Number.POSITIVE_INFINITY, ...Promise.withResolvers<EarlierPrices>() }
     cached.set(key, lookup)
     if (waiting.push(lookup) === 1) setImmediate(lookUpWaiting)
@@ -92,7 +97,10 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
   }
 }
 
-/** Reads earlier prices. A vault gets none if its records end before the seven-day price is due: that price may still be recorded. */
+/**
+ * Reads vaults' earlier prices. Returns no prices for a vault whose recorded events do not yet reach the day seven days
+ * before `day`. A price of that day may still be stored.
+ */
 async function readEarlier(
   { records, prices }: Pick<YieldServices, 'records' | 'prices'>,
   lookups: readonly Pick<Lookup, 'vault' | 'day'>[],
@@ -121,8 +129,8 @@ async function readEarlier(
 }
 
 /**
- * Returns the seven-day yield at each point of a price history, in order. Each compares with the first price of the day seven days before,
- * or else with the last price before that day.
+ * Returns the seven-day yield at each point of a price history, in order. Each yield compares the point with the first
+ * price of the UTC day seven days before. Without one, it compares with the last price before that day.
  */
 export function yieldsOfHistory(points: readonly PricePoint[], days: readonly PricePoint[]): (Growth | null)[] {
   let earlier = -1

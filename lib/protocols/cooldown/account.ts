@@ -7,8 +7,8 @@ import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
 /**
- * Reads an account. The vault reports the assets that wait in the silo. The account's ledger entries show the shares that were burned for
- * them.
+ * Reads an account of a cooldown vault. The vault reports the assets that wait in the silo, the contract that holds
+ * assets during a cooldown. The account's ledger entries show the shares that were burned for these assets.
  */
 export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<AccountSnapshot> {
   return mapReadPlan(

@@ -25,7 +25,7 @@ export const cooldownShares: WithdrawalOperation = {
   returns: 'assets',
 }
 
-/** Operation `unstake(receiver)`, which pays all assets of the sender that wait in the silo. */
+/** Operation `unstake(receiver)`. It pays all assets of the sender in the silo, the contract that holds assets during a cooldown. */
 export const unstake: WithdrawalOperation = {
   name: 'unstake',
   takes: 'assets',

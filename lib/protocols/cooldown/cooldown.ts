@@ -9,9 +9,9 @@ import type { CooldownVault } from './vault.ts'
 
 /** Assets of an account that wait in the silo, the contract that holds assets during a cooldown. */
 export type Cooldown = {
-  /** Amount of these assets, in the smallest unit. */
+  /** Amount of the waiting assets, in the smallest unit. */
   readonly assets: bigint
-  /** Time from which the vault pays these assets. */
+  /** Time from which the vault pays the waiting assets. */
   readonly claimableAt: Date
   readonly isOver: boolean
   /** Seconds that a cooldown begun now would take; 0 while the vault pays immediately. */
@@ -19,7 +19,8 @@ export type Cooldown = {
 }
 
 /**
- * Reads an account's assets that wait in the silo. The returned function throws `upstream_bad_answer` if the vault does not report them.
+ * Reads an account's assets that wait in the silo during a cooldown. The returned function throws `upstream_bad_answer`
+ * if the vault does not report them.
  */
 export function readCooldown({ address }: Pick<CooldownVault, 'address'>, account: Address): ReadPlan<() => Cooldown> {
   const calls = {

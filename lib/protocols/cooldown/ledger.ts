@@ -6,8 +6,9 @@ import type { CooldownVault } from './vault.ts'
 type Event = EventOf<typeof vaultAbi> | ForeignTransfer
 
 /**
- * Rules that compute a cooldown vault's ledger from its events. A withdrawal to the silo is a request with fixed assets. The vault emits no
- * event when it pays, so the asset's transfer from the silo shows it.
+ * Rules that compute a cooldown vault's ledger from its events. A withdrawal to the silo, which holds assets during a
+ * cooldown, is a request with a fixed payment. The vault emits no event when it pays, so the asset's transfer from the
+ * silo shows the payment.
  */
 export const cooldownBooks: LedgerRules<CooldownVault, Event> = {
   repricing: erc4626Books.repricing,

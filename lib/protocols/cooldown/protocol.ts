@@ -27,7 +27,7 @@ function withCooldown<T extends { readonly terms: ReadTerms }>([read, seconds]: 
   return { ...read, terms: { ...read.terms, exit: 'cooldown', liquidity, cooldownSeconds: seconds } }
 }
 
-/** Reads the silo's address; undefined if the contract has no cooldown. */
+/** Reads the address of the silo, which holds assets during a cooldown; undefined if the contract has no cooldown. */
 function interfaceOf({ address }: VaultCandidate) {
   const calls = {
     duration: call(address, cooldownAbi, 'cooldownDuration', []),

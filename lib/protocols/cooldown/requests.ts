@@ -6,7 +6,10 @@ import type { RequestKind } from '../request-kind.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
-/** Reads the claim of an account's assets that wait in the silo. It pays all of them once the cooldown is over. */
+/**
+ * Reads the call that claims all of an account's assets after a cooldown. Parsing throws `no_claimable_withdrawal`
+ * while the cooldown lasts or if no assets wait, and `upstream_bad_answer`.
+ */
 export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   return mapReadPlan(readCooldown(vault, account), (parse): ClaimTerms => {
     if (kind === 'deposit') throw new AppError('claim_not_applicable')
@@ -20,7 +23,7 @@ export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind:
   })
 }
 
-/** Reads an account's assets that wait in the silo; undefined if the vault does not report them. */
+/** Reads the assets that a vault owes an account during or after a cooldown; undefined if the vault does not report the amount. */
 export function cooldownOpenRequest(
   vault: CooldownVault,
   { account }: { readonly account: Address },

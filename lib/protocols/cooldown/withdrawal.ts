@@ -8,7 +8,7 @@ import type { CooldownVault } from './vault.ts'
 /** Operations that begin a cooldown, by the ERC-4626 operations that they replace. */
 const COOLDOWNS: Readonly<Record<string, string>> = { withdraw: 'cooldownAssets', redeem: 'cooldownShares' }
 
-/** Reads the terms of a withdrawal. They are those of ERC-4626, but another function is called unless the cooldown is 0 seconds. */
+/** Reads the terms of a withdrawal: those of ERC-4626, but with a call that begins a cooldown unless the cooldown is 0 seconds. */
 export function cooldownWithdrawalTerms(
   vault: CooldownVault,
   account: Address,

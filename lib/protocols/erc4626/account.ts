@@ -6,7 +6,7 @@ import { type AccountSnapshot, NO_REQUESTS } from '../protocol.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice, sharePrice } from './price.ts'
 
-/** Reads an account in a vault that has no requests. */
+/** Reads an account in a vault that has no deposit or withdrawal requests. */
 export function erc4626Account(vault: TokenizedVault, user: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)

@@ -43,8 +43,8 @@ function parseMints(logs: readonly Log[]): ShareTransfer[] {
 }
 
 /**
- * Encodes and decodes calls of the form `name(amount, account, payer)`. The account receives the shares or assets, and also pays by
- * default.
+ * Returns the encoder and decoder of calls of the form `name(amount, account, payer)`. `account` receives the shares or
+ * assets. `payer` is `account` by default.
  */
 export function buildAccountCallCodec(name: string) {
   const inputs = [{ type: 'uint256' }, { type: 'address' }, { type: 'address' }] as const

@@ -11,13 +11,13 @@ import type { ReadTerms } from '../terms.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
-/** Account without an owner. Limits read for it apply to anyone, not to one user. */
+/** Address that nobody owns. Deposit limits that a vault reports for it apply to anyone, not to one user. */
 export const UNOWNED_ACCOUNT: Address = '0x000000000000000000000000000000000000dEaD'
 
 /** Limit from which a vault counts as unlimited. Unlimited vaults report 2^256, or 2^112 (Euler), minus their holdings. */
 const NO_LIMIT = 2n ** 100n
 
-/** Returns the calls that read a vault's deposit limit for an account; see `parseLimits`. */
+/** Returns the calls that read a vault's deposit limit for an account. `parseLimits` parses their results. */
 export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
   return {
     maxDeposit: call(address, vaultAbi, 'maxDeposit', [account]),
@@ -26,9 +26,9 @@ export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
 }
 
 /**
- * Parses the results of `limitCalls`. `hasCap` is true if deposits are limited. `room` is the amount still taken; null without a limit.
- * Both are undefined if unknown. A limit of 0 is unknown room: the vault may refuse only third parties. Morpho Vault V2, which has a
- * liquidity adapter, always returns 0.
+ * Parses the results of `limitCalls`. `hasCap` is true if deposits are limited. `room` is the amount that the vault
+ * still takes; null without a limit. Unknown results are undefined. At a limit of 0, `room` is unknown, because the
+ * vault may refuse only this one account. Morpho Vault V2, which has a liquidity adapter, always returns 0.
  */
 export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<ReturnType<typeof limitCalls>>) {
   const hasCap = maxDeposit === undefined ? undefined : maxDeposit < NO_LIMIT
@@ -36,7 +36,7 @@ export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<Retur
   return { hasCap, room: isKnown ? (hasCap === false ? null : maxDeposit) : undefined }
 }
 
-/** Details of the error for a limit of 0. No known vault reports when deposits reopen, so they name no time. */
+/** Details of the error for a vault whose deposit limit is 0. They name no time, because no known vault reports when deposits reopen. */
 const TAKES_NOTHING = {
   details: [{ field: 'vaultAddress', issue: 'takes nothing from the user now: its limit (maxDeposit) is 0' }],
 }
@@ -46,7 +46,7 @@ export function erc4626Terms({ room }: Pick<ReturnType<typeof parseLimits>, 'roo
   return { entry: 'instant', exit: 'instant', fees: {}, room, liquidity: undefined }
 }
 
-/** Reads the terms of a synchronous deposit. The account's own limit bounds the amount. */
+/** Reads the terms of a synchronous deposit. The vault's `maxDeposit` for the account limits the amount. */
 export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
   const { address, asset } = vault
   const price = precisePrice(vault)
@@ -59,7 +59,8 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     allowance: call(asset, erc20Abi, 'allowance', [account, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
-    // The limit of a vault with a liquidity adapter (Morpho Vault V2) is always 0. So only the dry run decides.
+    // Vaults with a liquidity adapter (Morpho Vault V2) always report a limit of 0. Only the simulation then shows if
+    // the deposit works.
     const maxDeposit = answers.liquidityAdapter === undefined ? requireValue(answers.maxDeposit) : MAX_UINT256
     return {
       allowance: requireValue(answers.allowance),
@@ -77,7 +78,10 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
   })
 }
 
-/** Returns estimates of a deposit. They come from the shares that the vault reported for about this amount, and from its price. */
+/**
+ * Returns functions that estimate a deposit. `shares` is what the vault previews for the deposit `amount`. `price` is
+ * the result of the call that `precisePrice` returns.
+ */
 export function estimateDeposit(
   amount: bigint,
   shares: bigint | undefined,

@@ -1,13 +1,16 @@
 import type { Address } from 'viem'
 import type { ShareTransfer } from '../books.ts'
 
-/** Arguments of a `Deposit` event. By the standards, `sender` is the payer, or the controller of a claim; `owner` receives the shares. */
+/**
+ * Arguments of a `Deposit` event. The standards define `sender` as the payer, or as the controller of a claim; `owner`
+ * receives the shares.
+ */
 type DepositArgs = { readonly sender: Address; readonly owner: Address; readonly shares: bigint }
 
 /**
- * Returns true if a vault's `Deposit` events in one transaction name the receiver of the shares as `sender`. Centrifuge's SyncDepositVault
- * does so, and the reference implementation of ERC-7540 for claims. The share transfers decide. With `ofAccount`, deposits and transfers
- * are only those of this account.
+ * Returns true if a vault's `Deposit` events in one transaction name the receiver of the shares as `sender`.
+ * Centrifuge's SyncDepositVault does so; the reference implementation of ERC-7540 does so for claims. The share
+ * transfers show who received the shares. With `ofAccount`, deposits and transfers are only those of this account.
  */
 export function namesReceiverFirst(
   deposits: readonly DepositArgs[],
@@ -17,7 +20,8 @@ export function namesReceiverFirst(
   const ofTwo = deposits.filter(({ sender, owner }) => sender !== owner)
   if (ofTwo.length === 0) return false
   const parties = new Set(deposits.flatMap(({ sender, owner }) => [sender, owner]))
-  // Only transfers from others show who received the shares: a party of the deposit may pass them on to anyone.
+  // Only transfers from third parties show who received the shares, because a party of the deposit may pass shares on
+  // to anyone.
   const arrivals = transfers.filter(({ from }) => !parties.has(from))
   const left = new Map<string, number>()
   for (const { to, shares } of arrivals) left.set(keyOf(to, shares), (left.get(keyOf(to, shares)) ?? 0) + 1)
@@ -25,12 +29,12 @@ export function namesReceiverFirst(
   const taken = takeMatches(left, ofOne, 'owner')
   const [first, second] = [takeMatches(new Map(left), ofTwo, 'sender'), takeMatches(new Map(left), ofTwo, 'owner')]
   if (first !== second) return first > second
-  // An account at which none of the shares arrived paid for the other party. Events that call it `owner` then name the receiver first.
+  // A payer receives none of the shares. If `ofAccount` is the payer, and every event names it as `owner`, the events
+  // name the receiver first.
   const isPayer = ofAccount !== undefined && arrivals.filter(({ to }) => to === ofAccount).length === taken
   return isPayer && ofTwo.every(({ owner }) => owner === ofAccount)
 }
 
-/** Returns how many deposits have a transfer of their shares to the account in argument `name`. Removes these transfers from `left`. */
 function takeMatches(left: Map<string, number>, deposits: readonly DepositArgs[], name: 'sender' | 'owner'): number {
   return deposits.filter(({ [name]: receiver, shares }) => {
     const key = keyOf(receiver, shares)

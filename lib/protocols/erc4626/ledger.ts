@@ -6,8 +6,8 @@ import type { TokenizedVault } from '../tokenized-vault.ts'
 type Event = EventOf<typeof vaultAbi>
 
 /**
- * Rules that compute a synchronous vault's ledger from its events. Amounts in the events may include fees, so the price is read from the
- * chain.
+ * Rules that compute a synchronous vault's ledger from its events. The price is read from the chain, because amounts in
+ * the events may include fees.
  */
 export const erc4626Books: LedgerRules<TokenizedVault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),

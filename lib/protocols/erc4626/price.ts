@@ -13,13 +13,16 @@ export function sharePrice(vault: Pick<TokenizedVault, 'address' | 'shareDecimal
 }
 
 /**
- * Decimal digits by which the price is more precise than that of one whole share. The second is the exponent of the largest power of ten in
- * a uint256.
+ * Number of decimal digits that `precisePrice` adds to the price of one whole share. MAX_DIGITS is the exponent of the
+ * largest power of ten in a uint256.
  */
 const MORE_DIGITS = 18
 const MAX_DIGITS = 77
 
-/** Returns the call for a price with extra digits. `worth` values shares by its result, in the asset's smallest unit. */
+/**
+ * Returns the call for a price with additional digits. `worth` takes the result of that call, and values shares in the
+ * asset's smallest unit.
+ */
 export function precisePrice({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): {
   readonly call: Call<bigint>
   readonly worth: (price: bigint) => (shares: bigint) => bigint

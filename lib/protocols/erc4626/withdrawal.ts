@@ -11,9 +11,9 @@ import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
 /**
- * Reads the terms of a synchronous withdrawal. Only the dry run shows if the vault pays it. Limits that the vault reports only explain a
- * refusal, because some vaults always report 0 (Morpho Vault V2). `maxMint` is the call for the shares of settled, unclaimed deposits. A
- * withdrawal that needs some of them claims all of them first.
+ * Reads the terms of a synchronous withdrawal. Only the simulation shows if the vault pays. Reported limits only
+ * explain a refusal, because some vaults always report 0 (Morpho Vault V2). `maxMint` is the call for the shares of
+ * settled, unclaimed deposits. A withdrawal that needs unclaimed shares claims all of them first.
  */
 export function erc4626WithdrawalTerms(
   vault: TokenizedVault,
@@ -39,18 +39,20 @@ export function erc4626WithdrawalTerms(
     const inWallet = requireValue(answers.balance)
     const unclaimed = maxMint ? requireValue<bigint>(answers.maxMint) : 0n
     const balance = inWallet + unclaimed
-    // `max` redeems the shares. A withdrawal of their value in assets would leave some shares, or fail if the price moves.
+    // The amount `max` redeems all shares. A withdrawal of their value in assets would leave some shares, or fail if
+    // the price moves.
     const shares = isOfAssets ? (answers.previewWithdraw ?? null) : amount === 'max' ? balance : amount.shares
     if (balance === 0n || (shares !== null && shares > balance)) {
       const most = isOfAssets ? answers.limit : min(answers.limit ?? 0n, balance)
       throw buildBalanceError(amount, { inWallet, unclaimed, pending: 0n, claimable: 0n }, most)
     }
     const isClaimed = shares !== null && shares > inWallet
-    // The reported limit counts only shares in the wallet, so it does not apply if others are claimed first.
+    // The reported limit counts only shares in the wallet. It does not apply if the withdrawal first claims other
+    // shares.
     const limit = isClaimed ? undefined : answers.limit
     const requested = isOfAssets ? amount.assets : requireValue(shares)
     const value = shares === null ? null : worth(shares)
-    // `withdraw` rounds the shares up. The rounded part is not a fee.
+    // `withdraw` rounds up the shares that it takes. The rounding difference is not a fee.
     const isRounding = isOfAssets && value !== null && value - requested <= (worth(1n) ?? 0n) + 1n
     const preview = amount === 'max' ? undefined : answers.previewRedeem
     const payment: Step = { name: isOfAssets ? 'withdraw' : 'redeem', amount: requested }

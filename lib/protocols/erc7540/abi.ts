@@ -31,7 +31,7 @@ const ownAbi = parseAbi([
  */
 export const erc7540Abi = [...vaultAbi, ...ownAbi] as const
 
-/** View functions that return the state of an account's requests with one id: pending, claimable and cancelled amounts. */
+/** View functions that return the state of an account's requests with one id, by kind of request. */
 export const REQUEST_CALLS = {
   deposit: {
     pending: 'pendingDepositRequest',

@@ -14,16 +14,18 @@ import { canCancel, type Erc7540Vault } from './vault.ts'
 const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
 
 /**
- * Number of requests of others for the account that are read: the largest ones, and as many of the latest. Anyone can make requests for an
- * account. Hiding a real one thus costs an attacker many larger ones. The account's own requests are all read.
+ * Limit on the requests, made by others for the account, that are read: the 50 largest and the 50 latest. Anyone can
+ * make requests for an account. Hiding a real request thus costs an attacker many larger requests. The account's own
+ * requests are all read.
  */
 const MAX_OF_OTHERS = 50
-/** Number of requests that one read plan covers. */
+/** Maximum number of deposit or withdrawal requests whose state one batch of contract calls reads. */
 const REQUESTS_PER_PLAN = 100
 
 /**
- * Reads an account. The vault reports claimable amounts in total, but pending ones by request id. Some vaults report all requests under id
- * 0. If nothing is open there, the ids come from the account's ledger entries, which takes one more round trip.
+ * Reads an account. The vault reports claimable amounts in total, but pending amounts by request id. Some vaults report
+ * all requests under id 0. If nothing is open under id 0, the ids come from the account's ledger entries, which takes
+ * one more RPC round trip.
  */
 export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
@@ -88,8 +90,9 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
 }
 
 /**
- * Returns the ids of an account's requests from its ledger entries, oldest first. Requests that others paid for come first, at most twice
- * MAX_OF_OTHERS of them, then the account's own. Id 0 is left out.
+ * Returns the ids of an account's requests from its ledger entries, oldest first. Requests that others paid for come
+ * before the account's own, and at most 2 × MAX_OF_OTHERS of them are returned. Id 0 is left out, because vaults report
+ * totals under it.
  */
 export function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
@@ -107,12 +110,11 @@ function amountOf(request: RequestEntry): bigint {
   return request.kind === 'deposit' ? request.assets : request.shares
 }
 
-/** Open amounts of an account's requests: `pending` ones wait for a settlement, `cancelled` ones can be claimed back. */
 type OpenRequests = { readonly pending: bigint; readonly cancelled: readonly CancelledRequest[] }
 
 /**
- * Reads the open amounts of the requests with these ids. The returned function throws `upstream_bad_answer` if the vault does not report
- * one.
+ * Reads the open amounts of the requests with these ids. The returned function throws `upstream_bad_answer` if the
+ * vault does not report an amount.
  */
 function openRequests(
   vault: Erc7540Vault,
@@ -135,7 +137,10 @@ function openRequests(
   }))
 }
 
-/** Returns the open amounts under id 0. If there are none, returns the sum over all request ids in the account's ledger entries. */
+/**
+ * Returns the open amounts that the vault reports under id 0. If there are none, returns the sum over all request ids
+ * in the account's ledger entries.
+ */
 async function readOpenRequests(
   { vault, account, kind }: { vault: Erc7540Vault; account: Address; kind: RequestKind },
   aggregated: OpenRequests,

@@ -63,7 +63,7 @@ export const requestRedeem: WithdrawalOperation = {
   mayPullShares: true,
 }
 
-/** Operations of ERC-7540 vaults. Some of these vaults give shares, or pay, immediately, so the ERC-4626 functions are here too. */
+/** Operations of ERC-7540 vaults. Some of these vaults give shares or pay immediately, so the list includes the ERC-4626 functions. */
 export const erc7540Operations: Operations = {
   abi: erc7540Abi,
   deposits: [requestDeposit, deposit],

@@ -9,8 +9,9 @@ import type { Erc7540Vault } from './vault.ts'
 type Event = EventOf<typeof erc7540Abi> | EventOf<typeof erc20Abi>
 
 /**
- * Rules that compute an asynchronous vault's ledger from its events; its price is read from the chain. The standard does not define which
- * address holds the shares of a request. So request events identify the share transfers to and from that address.
+ * Rules that compute an asynchronous vault's ledger from its events; the vault's price is read from the chain. The
+ * standard does not define which address holds the shares of a request. The request events therefore identify the share
+ * transfers to and from that address.
  */
 export const erc7540Books: LedgerRules<Erc7540Vault, Event> = {
   repricing: new Set(['Deposit', 'Withdraw']),
@@ -100,7 +101,6 @@ export const erc7540Books: LedgerRules<Erc7540Vault, Event> = {
   },
 }
 
-/** Returns `payer` of a request, the owner of its assets or shares; empty if that is the controller itself. */
 function payerOf({ controller, owner }: { readonly controller: Address; readonly owner: Address }) {
   return owner === controller ? {} : { payer: owner }
 }
@@ -110,8 +110,9 @@ function moved(from: Address, to: Address, shares: bigint) {
 }
 
 /**
- * Returns the controller and the receiver of a cancellation. Superform v2, and Centrifuge before ERC-7887, emit the same event with these
- * two arguments exchanged. The sender shows the order: it is the controller, unless an operator sends for it.
+ * Returns the controller and the receiver of a cancellation. Superform v2, and Centrifuge before ERC-7887, exchange
+ * these two arguments in the same event. The argument that equals the sender is the controller, unless an operator
+ * sends for the controller.
  */
 function cancellationOf({
   controller,

@@ -15,12 +15,11 @@ import { erc7540CancelTerms, erc7540ClaimTerms, erc7540OpenRequest } from './req
 import type { Erc7540Vault } from './vault.ts'
 import { erc7540WithdrawalTerms } from './withdrawal.ts'
 
-/** ERC-165 interface ids by which a vault reports that it supports these features (EIP-7540, EIP-7887). */
+/** ERC-165 interface ids by which a vault reports asynchronous redemptions and cancellations (EIP-7540, EIP-7887). */
 const ASYNC_REDEMPTION = '0x620ee8e4'
 const CANCELS_DEPOSITS = '0x8bf840e3'
 const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
-/** Reads from ERC-165 which features the vault supports. A missing result means that it does not. */
 function readInterfaces(address: Address) {
   const calls = {
     isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
@@ -36,7 +35,10 @@ function readInterfaces(address: Address) {
 
 type Sides = Pick<Erc7540Vault, 'isDepositAsync' | 'isRedemptionAsync'>
 
-/** Builds a vault's terms. `room` applies only to instant deposits, because the standard defines no limit for requests. */
+/**
+ * Builds a vault's terms. `room`, the deposit limit, applies only to instant deposits, because the standard defines no
+ * limit for requests.
+ */
 function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | null | undefined): ReadTerms {
   return {
     entry: isDepositAsync ? 'request' : 'instant',
@@ -61,7 +63,8 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Over
     const limits = parseLimits(limitAnswers)
     return {
       sharePrice,
-      // The standard has no limit for deposit requests. `maxDeposit` of such a vault is the account's claimable amount.
+      // The standard has no limit for deposit requests. In a vault with deposit requests, `maxDeposit` is the account's
+      // claimable amount instead.
       hasCap: vault.isDepositAsync ? false : limits.hasCap,
       terms: termsOf(vault, limits.room),
       state: buildVaultState({

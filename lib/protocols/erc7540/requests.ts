@@ -16,8 +16,8 @@ import { listRequestIds } from './account.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
 /**
- * Reads the calls that claim settled requests: one claims all by an amount of assets, the other by an amount of shares. Vaults round one of
- * them down, so the dry run shows which one pays more.
+ * Reads the calls that claim settled requests. One call claims all by an amount of assets, the other by an amount of
+ * shares. Vaults round one of the two down, so a simulation shows which call pays more.
  */
 export function erc7540ClaimTerms(
   { address }: Erc7540Vault,
@@ -51,14 +51,13 @@ type RequestState = {
   readonly requestId: bigint
   readonly pending: bigint
   readonly isCancelling: boolean
-  /** Amount of a granted cancellation that is still to be claimed. */
   readonly cancelled: bigint
 }
 
 /**
- * Reads the call that cancels a request (ERC-7887). One call requests the cancellation; a later one claims the amount. If requests have
- * their own ids, one is handled per call. A granted cancellation is claimed first. Otherwise the last pending request is cancelled,
- * preferably one that the account made itself.
+ * Reads the call that cancels a request (ERC-7887). A first call requests the cancellation, a later call claims the
+ * amount. In vaults with an id for each request, one call handles one request. Granted cancellations are claimed first.
+ * Otherwise the last pending request is cancelled, preferably one that the account made itself.
  */
 export function erc7540CancelTerms(
   vault: Erc7540Vault,
@@ -95,7 +94,6 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
   return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
 }
 
-/** Reads the state of one request. The returned function throws `upstream_bad_answer` if the vault does not report it. */
 function requestState(
   vault: Erc7540Vault,
   account: Address,
@@ -129,7 +127,7 @@ export function erc7540OpenRequest(
     pending: call(address, erc7540Abi, names.pending, [requestId, account]),
     claimable: call(address, erc7540Abi, names.claimable, [requestId, account]),
     cancelled: call(address, erc7540Abi, names.cancelled, [requestId, account]),
-    // These calls return totals of all requests, not of one id.
+    // `most` and `mostGiven` are totals of all requests, not of one id. Their ratio is the rate of a claim.
     most: call(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
     mostGiven: call(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }

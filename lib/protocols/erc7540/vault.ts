@@ -6,9 +6,9 @@ import { TokenizedVault } from '../tokenized-vault.ts'
 export const Erc7540Vault = TokenizedVault.extend({
   protocol: z.literal('erc7540'),
   isDepositAsync: z.boolean(),
-  /** False if redemptions are paid immediately. Records from before this field existed count as true. */
+  /** False if redemptions are paid immediately. Older records without this field count as true. */
   isRedemptionAsync: z.boolean().default(true),
-  /** True if pending deposit requests can be cancelled (ERC-7887). The next field is the same for redemption requests. */
+  /** True if pending deposit requests can be cancelled (ERC-7887). `cancelsRedemptions` is the same for redemption requests. */
   cancelsDeposits: z.boolean(),
   cancelsRedemptions: z.boolean(),
 })

@@ -11,9 +11,10 @@ import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
 
 /**
- * Reads the terms of a redemption request, which is always in shares. The settlement decides its payment. So the value at the present price
- * is an estimate, null if the price is unknown. The standard does not define how a new request affects a pending one. So the dry run of a
- * second request must show that the pending shares grow by it.
+ * Reads the terms of a redemption request, which is always in shares. The settlement decides the payment, so the
+ * payment at the present price is an estimate; null if the price is unknown. The standard does not define how a new
+ * request affects a pending one. The simulation of a second request must therefore show that the pending shares grow by
+ * its shares.
  */
 export function erc7540WithdrawalTerms(
   vault: Erc7540Vault,
@@ -47,7 +48,8 @@ export function erc7540WithdrawalTerms(
     const all = inWallet + unclaimed
     const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
     if (shares === 0n || shares > all) {
-      // Vaults that give each request its own id report 0 pending shares under id 0, so 0 means unknown.
+      // Vaults that give each request its own id report 0 pending shares under id 0. A result of 0 is therefore
+      // unknown.
       const waiting = pending > 0n ? pending : undefined
       const balances = {
         ...{ inWallet, unclaimed, pending: waiting, claimable: requireValue(answers.maxRedeem) },

@@ -41,5 +41,5 @@ const ownAbi = parseAbi([
 /** ABI of Lagoon v0, versions 0.1 to 0.6. Each version lacks some of these functions. */
 export const lagoonAbi = [...vaultAbi, ...ownAbi] as const
 
-/** ABI of `feeRates` in versions before 0.6, where it returns only two rates. */
+/** ABI of `feeRates` in versions before 0.6, in which the function returns only two rates. */
 export const firstRatesAbi = parseAbi(['function feeRates() view returns (uint16 management, uint16 performance)'])

@@ -3,7 +3,7 @@ import { type AccountSnapshot, claimableUnlessWorthless } from '../protocol.ts'
 import { type LagoonSnapshot, readClaimableShares, readRedeemableAssets, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Builds the snapshot of an account from what was read of it and its vault. */
+/** Builds an account's snapshot from the values that were read from the vault's contract. */
 export function buildLagoonSnapshot(vault: LagoonVault, snapshot: LagoonSnapshot): AccountSnapshot {
   const { account } = snapshot
   const { state, generation } = snapshot.vault

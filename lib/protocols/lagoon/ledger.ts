@@ -7,7 +7,6 @@ import type { LagoonVault } from './vault.ts'
 
 type Event = EventOf<typeof lagoonAbi> | EventOf<typeof erc20Abi>
 
-/** Names of the events that contain a new amount of total assets. */
 const VALUATIONS: ReadonlySet<string> = new Set(['TotalAssetsUpdated', 'SettleDeposit', 'SettleRedeem'])
 
 /**
@@ -90,11 +89,11 @@ export const lagoonBooks: LedgerRules<LagoonVault, Event> = {
 
 function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
   const counted = supply + virtualShares(vault)
-  // The count can be zero or below if events are missing, or if a vault reports false ones: they burn more than was minted.
+  // The supply is zero or below if events are missing, or if a vault's events show more burned shares than minted ones.
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
-/** Returns the ledger entries of an event. `burn` is the share burn before it that no other event explains. */
+/** Returns the ledger entries of an event. `burn` is the burn of shares that the event may cause. */
 function entriesOf(event: Event, burn: Burn | undefined): ReturnType<LedgerRules['entries']>[number] {
   switch (event.eventName) {
     case 'DepositRequest': {
@@ -130,12 +129,11 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<LedgerRules
   }
 }
 
-/** Burn of shares that no event explains yet, and its index among the events of its transaction. */
 type Burn = { readonly from: Address; readonly value: bigint; readonly index: number }
 
 /**
- * Returns, for each event of a transaction, the burn that it may explain. The vault's next event after the burn does so. Only Transfer
- * events, which mint the exit fee, can lie between.
+ * Returns, for each event of a transaction, the burn of shares that the event may cause. A withdrawal burns shares
+ * before the vault emits its event. Only Transfer events, which mint the exit fee, can lie between the two.
  */
 function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   let burn: Burn | undefined
@@ -147,7 +145,6 @@ function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   })
 }
 
-/** Burn of shares, with total assets and supply before it. */
 type LedgerBurn = Burn & { readonly before: Ledger }
 
 function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: LedgerBurn | undefined): Ledger {
@@ -163,7 +160,8 @@ function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Led
     case 'DepositSync':
       return { assets: assets + event.args.assets, supply }
     case 'WithdrawSync':
-      // Total assets fall by the value of the burned shares. With a haircut, a fee for instant payment, that is more than the payment.
+      // Total assets fall by the value of the burned shares. That is more than the payment if the vault takes a
+      // haircut, a fee for instant payment.
       return isReason(event, burn)
         ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
         : { assets: assets - event.args.assets, supply }

@@ -10,8 +10,8 @@ export function lagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
 }
 
 /**
- * Returns the name of the call that takes a deposit of `amount`, now and up to the time `until` in seconds since 1970. Throws the AppError
- * of a refusal.
+ * Returns the name of the call that takes a deposit of `amount`, now and up to the time `until` in seconds since 1970.
+ * Throws an AppError if the vault refuses the deposit.
  */
 export function chooseLagoonDeposit(
   vault: LagoonState,
@@ -33,8 +33,8 @@ export function chooseLagoonDeposit(
   if (room !== undefined && amount > room) throw buildCapError(room)
   if (allowed === false) throw new AppError('depositor_not_allowed')
   if (payerAllowed === false) throw new AppError('cross_chain_not_available')
-  // The vault takes only `syncDeposit` until its valuation expires, and only `requestDeposit` afterwards. A deposit from another chain
-  // could arrive after that.
+  // The vault takes only `syncDeposit` until its valuation expires, and only `requestDeposit` afterwards. A deposit
+  // from another chain could arrive after the expiry.
   if (synchronous && totalAssetsExpiration < until) throw new AppError('cross_chain_not_available')
   return synchronous ? 'syncDeposit' : 'requestDeposit'
 }

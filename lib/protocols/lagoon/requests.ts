@@ -7,13 +7,19 @@ import type { RequestKind } from '../request-kind.ts'
 import { type LagoonSnapshot, readClaimableShares, readLagoonAccount, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Reads the calls that claim settled requests. The vault pays these unless it is paused. */
+/**
+ * Reads the calls that claim settled requests, which a vault always pays unless it is paused. Parsing throws an
+ * AppError if nothing is claimable or the vault is paused.
+ */
 export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
   return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => decide(vault, snapshot))
 }
 
-/** Reads the call that cancels pending requests. It cancels them entirely, and only before the vault's next epoch begins. */
+/**
+ * Reads the call that cancels pending requests entirely. The call works only until the vault's next epoch, a period
+ * whose requests settle together.
+ */
 export function lagoonCancelTerms(
   vault: LagoonVault,
   account: Address,
@@ -39,8 +45,8 @@ function depositClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTerms 
 }
 
 /**
- * Chooses the calls that claim settled redemptions. `redeem` of all shares leaves none behind. `withdraw` pays the same, unless a version
- * rounds differently.
+ * Chooses the calls that claim settled redemptions. `redeem` of all shares leaves no shares behind. `withdraw` pays the
+ * same, unless the vault's version rounds differently.
  */
 function withdrawalClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTerms {
   const { account } = snapshot
@@ -85,7 +91,10 @@ function withdrawalCancel(snapshot: LagoonSnapshot): CancelTerms {
   }
 }
 
-/** Throws if the request cannot be cancelled. The epochs of unknown versions cannot be read, so for these only the dry run decides. */
+/**
+ * Throws an AppError if the request cannot be cancelled. The epochs of unknown versions cannot be read, so only a
+ * simulation decides for these versions.
+ */
 function assertCancellable(snapshot: LagoonSnapshot, pending: bigint, isCancellable: boolean): void {
   if (pending === 0n) throw new AppError('no_pending_request')
   assertNotPaused(snapshot)
@@ -98,8 +107,8 @@ function assertNotPaused({ vault }: LagoonSnapshot): void {
 }
 
 /**
- * Returns the error for an account that the vault's access list no longer admits. Versions before 0.5.1 pay such accounts nevertheless, so
- * only the dry run decides.
+ * Returns the error for an account that is no longer on the vault's access list. Versions before 0.5.1 still pay such
+ * accounts, so the error counts only if the simulation fails.
  */
 function refusalOf({ account }: LagoonSnapshot): AppError | undefined {
   return account.allowed === false ? new AppError('depositor_not_allowed') : undefined

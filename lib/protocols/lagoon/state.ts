@@ -16,8 +16,8 @@ import { firstRatesAbi, lagoonAbi } from './abi.ts'
 import type { LagoonVault } from './vault.ts'
 
 /**
- * Storage slots by ERC-7201, the same in versions 0.1 to 0.6. Newer versions have no getters for much of this state. Vaults are upgradeable
- * proxies, so every read determines the version anew.
+ * Base slots of the vault's storage structs (ERC-7201), the same in versions 0.1 to 0.6. Slots are read because newer
+ * versions lack getters for many values. Vaults are upgradeable proxies, so every read determines the version anew.
  */
 const ERC7540_STORAGE = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const FEES_STORAGE = 0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd00n
@@ -48,7 +48,7 @@ export const NO_CAP = MAX_UINT256
 /** Lifecycle of a vault. `closing` and `closed` vaults accept requests but never settle them. */
 type Lifecycle = 'open' | 'closing' | 'closed'
 
-/** Groups of versions that take deposits in the same way. Storage of an `unknown` version is not read, and deposits into it are refused. */
+/** Groups of versions that take deposits in the same way. For an `unknown` version, the storage is not used and deposits are refused. */
 type Generation = 'before 0.5' | '0.5' | '0.6' | 'unknown'
 
 /** State of a Lagoon vault at one block. */
@@ -69,7 +69,10 @@ export type LagoonState = {
    * before 0.5.
    */
   readonly totalAssetsExpiration: bigint | undefined
-  /** Time of the last valuation, in seconds since 1970. It is the time at which fees were last taken, because settlements take them. */
+  /**
+   * Time of the last valuation, in seconds since 1970. The contract stores it as the time at which fees were last
+   * taken, because settlements take fees.
+   */
   readonly valuedAt: bigint | undefined
   readonly rates: LagoonRates | undefined
   readonly state: VaultState
@@ -84,10 +87,10 @@ export type LagoonRates = {
   readonly haircut: bigint
 }
 
-/** Vault whose silo may be unknown, as it is while an operator adds the vault. */
+/** Vault whose silo contract is not known yet while an operator adds the vault. */
 type ReadableVault = Omit<TokenizedVault, 'firstBlock'> & Partial<Pick<LagoonVault, 'pendingSilo'>>
 
-/** State of an account, in smallest units. Fields are undefined if the vault does not report them. */
+/** State of an account, in smallest units. A value is undefined if the vault does not report it. */
 export type LagoonAccount = {
   readonly pendingAssets: bigint | undefined
   readonly shares: bigint | undefined
@@ -95,7 +98,7 @@ export type LagoonAccount = {
   readonly lastDepositRequestId: number
   /** True if the vault's access list admits the account. */
   readonly allowed: boolean | undefined
-  /** True if the vault's access list admits the account that pays. */
+  /** True if the vault's access list admits the account that pays for the deposit. */
   readonly payerAllowed: boolean | undefined
   readonly claimableAssets: bigint | undefined
   /** Shares that claiming all settled deposits gives, after fees; undefined before version 0.2 and while the vault is paused. */
@@ -103,19 +106,19 @@ export type LagoonAccount = {
   readonly lastRedeemRequestId: number
   readonly pendingRedeemShares: bigint | undefined
   readonly redeemableShares: bigint | undefined
-  /** Assets that claiming all settled redemptions pays. */
+  /** Assets that claiming all settled redemptions pays; undefined if the vault does not report them. */
   readonly redeemableAssets: bigint | undefined
 }
 
 /** State of a vault and of one account in it, at the same block. */
 export type LagoonSnapshot = { readonly vault: LagoonState; readonly account: LagoonAccount }
 
-/** Reads the vault. Parsing never throws: values that it does not report are undefined or named in `missing`. */
+/** Reads the vault. Parsing never throws: values that the vault does not report are undefined or named in `missing`. */
 export function readLagoonState(vault: ReadableVault): ReadPlan<LagoonState> {
   return buildReadPlan(vaultReads(vault), (snapshot) => parseVault(vault, snapshot))
 }
 
-/** Reads the vault and one account, for which `payer` pays a deposit. Parsing never throws. */
+/** Reads the vault and one account. `payer` is the account that pays for the deposit. Parsing never throws. */
 export function readLagoonAccount(
   vault: LagoonVault,
   account: Address,
@@ -127,7 +130,7 @@ export function readLagoonAccount(
   })
 }
 
-/** Reads the assets that the vault can take from its safe, the account that holds them; undefined if unknown. */
+/** Reads the assets that the vault can take from its safe, the account that holds the vault's assets; undefined if unknown. */
 export function readLagoonSafe({
   address,
   asset,
@@ -138,7 +141,8 @@ export function readLagoonSafe({
     allowance: call(asset, erc20Abi, 'allowance', [safe, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
-    // The safe in the vault's record may have been replaced since, and then these amounts are of the wrong account.
+    // The safe in the vault's record may have been replaced since. Its balance and allowance then say nothing about the
+    // vault.
     const isKnown = state.safe === safe && balance !== undefined && allowance !== undefined
     return isKnown ? min(balance, allowance) : undefined
   })
@@ -181,7 +185,7 @@ function accountReads(vault: LagoonVault, account: Address, payer: Address) {
     },
     calls: {
       ...calls,
-      // Request id 0 stands for the account's last request.
+      // The request id 0 stands for the account's last request.
       pendingAssets: call(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
       claimableAssets: call(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
       maxMint: call(address, lagoonAbi, 'maxMint', [account]),
@@ -264,15 +268,16 @@ function parseAccount(
     lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
     pendingRedeemShares,
     redeemableShares,
-    // Version 0.1, which has no version(), returns the value of the shares in the wallet instead.
+    // Version 0.1, which has no version(), returns as `maxWithdraw` the value of the shares in the wallet, which is
+    // wrong here.
     redeemableAssets: parseReportedAmount(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
 
 /**
- * Returns the shares that claiming all settled deposits gives. The vault reports 0 while paused, and version 0.1 reports the largest
- * integer. They are then computed from the rate and the fee of the settlement. That takes one round trip, but two in 0.6, which charges
- * fees on claims. Throws `upstream_*`.
+ * Returns the shares that claiming all settled deposits gives. If the vault does not report them, computes them from
+ * the rate and the fee of the settlement. A paused vault reports 0, and version 0.1 reports the largest integer. The
+ * computation takes one RPC round trip, or two in version 0.6, which charges fees on claims. Throws `upstream_*`.
  */
 export async function readClaimableShares(
   reader: ChainReader,
@@ -290,7 +295,7 @@ export async function readClaimableShares(
   return shares - feeOn(shares, settlement.entryRate)
 }
 
-/** Returns the assets that claiming all settled redemptions pays. Computes them as `readClaimableShares` does. */
+/** Returns the assets that claiming all settled redemptions pays. Computes the assets, and throws, as `readClaimableShares` does. */
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
@@ -317,8 +322,8 @@ async function readConversion(reader: ChainReader, conversion: Call<bigint>, at:
 }
 
 /**
- * Reads the total assets and shares whose ratio is the rate of a request's settlement, including virtual ones, and the fees of that
- * settlement.
+ * Reads the total assets and shares at the settlement of a request, and the fees of that settlement. The ratio of
+ * assets to shares is the settlement's rate. Both include Lagoon's virtual amounts.
  */
 async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId: number, at: bigint) {
   const { address } = vault
@@ -338,7 +343,7 @@ async function readSettlement(reader: ChainReader, vault: LagoonVault, requestId
   return (await reader.readOne(settlement, { at })).value
 }
 
-/** Returns the fee in shares, rounded up. `rate` is in basis points. */
+/** Returns the fee on these shares, in shares, rounded up. `rate` is in basis points. */
 export function feeOn(shares: bigint, rate: bigint): bigint {
   return (shares * rate + 9_999n) / 10_000n
 }
@@ -357,8 +362,9 @@ export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bi
 }
 
 /**
- * Returns the value of maxMint or maxWithdraw; undefined if it is wrong. Version 0.1 lacks maxMint and returns the largest integer; a
- * paused vault returns 0. A closed vault includes the shares in the wallet, because these no longer need a request.
+ * Returns the result of maxMint or maxWithdraw; undefined if the result is wrong. Version 0.1 lacks maxMint and returns
+ * the largest integer; a paused vault returns 0. A closed vault includes the shares in the wallet, because it redeems
+ * them without a request.
  */
 function parseReportedAmount(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
   if (settled === undefined || settled === 0n) return settled
@@ -366,7 +372,7 @@ function parseReportedAmount(max: bigint | undefined, settled: bigint | undefine
 }
 
 function generationOf(version: string | undefined, hasSiloGetter: boolean): Generation {
-  // Versions 0.1 and 0.2 have no version() function, but they have a getter for their silo.
+  // Versions 0.1 and 0.2 have no version() function, but they have a getter for their silo contract.
   if (version === undefined) return hasSiloGetter ? 'before 0.5' : 'unknown'
   const minor = /^v0\.([1-6])\.\d+$/.exec(version)?.[1]
   if (minor === undefined) return 'unknown'
@@ -374,7 +380,7 @@ function generationOf(version: string | undefined, hasSiloGetter: boolean): Gene
   return minor === '5' ? '0.5' : 'before 0.5'
 }
 
-/** Returns the fee rates. Versions before 0.6 have only two of them. */
+/** Returns the fee rates. Versions before 0.6 report only the first two rates. */
 function ratesOf(
   generation: Generation,
   {
@@ -393,8 +399,8 @@ function lifecycleOf(word: bigint): Lifecycle | undefined {
 }
 
 /**
- * Values of the contract's SyncMode that allow deposits, and those that allow redemptions. 0 allows both, 1 only deposits, 2 only
- * redemptions, 3 none.
+ * Values of the contract's SyncMode that allow instant deposits. SYNC_REDEMPTIONS are those that allow instant
+ * redemptions. 0 allows both, 1 only deposits, 2 only redemptions, 3 neither.
  */
 const SYNC_DEPOSITS: readonly bigint[] = [0n, 1n]
 const SYNC_REDEMPTIONS: readonly bigint[] = [0n, 2n]

@@ -6,7 +6,10 @@ import { lagoonRoom } from './operations.ts'
 import { feeOn, type LagoonState, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
-/** Builds a vault's terms. `inSafe` is the amount that the vault can take from its safe. */
+/**
+ * Builds a vault's terms. `inSafe` is the amount that the vault can take from its safe, the account that holds its
+ * assets; undefined if unknown.
+ */
 export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ReadTerms {
   const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, state } = vault
   const isValid = state.isTotalAssetsValid === true
@@ -35,7 +38,7 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
   }
 }
 
-/** Returns functions that estimate a deposit at the present price. The entry fee is subtracted from the shares. */
+/** Returns functions that estimate a deposit at the present price. `sharesFor` subtracts the entry fee from the shares. */
 export function lagoonExpected(
   vault: LagoonVault,
   { rates, state }: LagoonState,
@@ -62,8 +65,8 @@ function roomIn(vault: LagoonState): bigint | null | undefined {
 }
 
 /**
- * Returns the amount of assets that can be withdrawn now; null without a limit, undefined if unknown. A closed vault holds the assets of all its shares. An open one pays
- * from its safe, which may also hold other funds.
+ * Returns the amount of assets that can be withdrawn now; null without a limit, undefined if unknown. A closed vault
+ * holds the assets of all its shares. An open vault pays from its safe, which may also hold other funds.
  */
 function liquidityIn({ lifecycle, state }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {
   if (state.paused || !paysAtOnce) return 0n

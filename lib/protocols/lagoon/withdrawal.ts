@@ -25,10 +25,9 @@ type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly cl
 type LagoonWithdrawalState = {
   readonly vault: LagoonState
   readonly account: WithdrawingAccount
-  /** Shares and assets that claiming all settled requests gives. */
   readonly settled: { readonly claimableShares: bigint; readonly redeemableAssets: bigint }
   readonly rates: Rates
-  /** Assets that the vault can take from its safe; undefined if unknown. */
+  /** Assets that the vault can take from its safe, the account that holds its assets; undefined if unknown. */
   readonly liquidity: bigint | undefined
   readonly virtualShares: bigint
 }
@@ -37,7 +36,7 @@ type LagoonWithdrawalState = {
 const SLIPPAGE = 50n
 const BASIS_POINTS = 10_000n
 
-/** Reads the terms of a withdrawal. */
+/** Reads the terms of a withdrawal from a Lagoon vault: the calls, amounts and fees. */
 export function lagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
@@ -67,14 +66,15 @@ export function lagoonWithdrawalTerms(
           },
           amount,
         )
-        // Versions before 0.5.1 also pay accounts that their access list no longer admits, so only the dry run decides.
+        // Versions before 0.5.1 also pay accounts that are no longer on the vault's access list, so only the simulation
+        // decides.
         const refusal = () => new AppError('depositor_not_allowed')
         return account.allowed === false ? { ...withdrawal, refusal } : withdrawal
       },
   )
 }
 
-/** Returns the fee rates on withdrawals. Versions before 0.6 charge none, even if they report no rates. */
+/** Returns the fee rates on withdrawals. Versions before 0.6 have no such fees. */
 function ratesOf({ generation, rates }: LagoonState): Rates {
   if (generation !== '0.6') return { exit: 0n, haircut: 0n }
   const { exit, haircut } = requireValue(rates)
@@ -82,7 +82,10 @@ function ratesOf({ generation, rates }: LagoonState): Rates {
   return { exit, haircut }
 }
 
-/** Chooses the calls of a withdrawal in the order in which Lagoon's contracts decide. Throws the AppError of a refusal. */
+/**
+ * Chooses the calls of a withdrawal by the same checks, in the same order, as Lagoon's contracts. Throws an AppError if
+ * the vault refuses.
+ */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault } = terms
   if (requireValue(vault.state.paused)) throw new AppError('vault_is_paused')
@@ -98,8 +101,8 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: Withdrawal
 }
 
 /**
- * Chooses an instant withdrawal (version 0.6); undefined if there is none. It takes only shares in the wallet, while a valuation is valid
- * and the safe holds enough.
+ * Chooses an instant withdrawal (version 0.6); undefined if the vault does not pay one. The vault pays instantly only
+ * for shares in the wallet, while a valuation is valid and the safe holds enough.
  */
 function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
   const { vault, account, rates, liquidity = 0n } = terms
@@ -112,7 +115,10 @@ function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): W
   return { steps: [{ name: 'syncRedeem', amount: shares, minimum }], shares, ...paid, claimedAssets: 0n }
 }
 
-/** Chooses a redemption request, which is paid at the price of its settlement. Claims unclaimed shares first if they are needed. */
+/**
+ * Chooses a redemption request, which is paid at the price of its settlement. If the wallet's shares do not suffice,
+ * claims the unclaimed shares first.
+ */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
   if (requireValue(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
@@ -131,7 +137,7 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
 function requestSteps({ account }: LagoonWithdrawalState, shares: bigint): WithdrawalTerms['steps'] {
   const request: Step = { name: 'requestRedeem', amount: shares }
   if (shares <= account.shares) return [request]
-  // Version 0.1 has no single call that claims and requests, and does not report the shares that a claim gives.
+  // Version 0.1 has no single call that claims and requests. It also does not report the shares that a claim gives.
   return account.claimableShares === undefined
     ? [claimStep(account), request]
     : [{ name: 'claimSharesAndRequestRedeem', amount: shares }]
@@ -156,7 +162,7 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   return { steps: [first, ...rest], shares, ...paid, assets, claimedAssets: settled.redeemableAssets }
 }
 
-/** Chooses the call that pays exactly these assets. If the amount takes all shares, it redeems them all, so that none remain. */
+/** Chooses the call that pays exactly these assets. If that takes all shares, redeems all shares instead, so that none remain. */
 function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): Step {
   return isOfAssets(amount) && shares < all
     ? { name: 'withdraw', amount: amount.assets }
@@ -171,7 +177,6 @@ function isOfAssets(amount: WithdrawalAmount): amount is { readonly assets: bigi
   return typeof amount === 'object' && 'assets' in amount
 }
 
-/** Returns the shares that a withdrawal takes. For an amount of assets, it is the minimum number that pays them. */
 function sharesFor(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates, all: bigint): bigint {
   if (amount === 'max') return all
   if (!isOfAssets(amount)) return amount.shares
@@ -192,7 +197,10 @@ function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalSta
   return { assets: requireValue(state.totalAssets) + 1n, supply: requireValue(state.totalSupply) + extra }
 }
 
-/** Builds the error for a withdrawal of more than the account has. Its details name what all of its shares pay now. */
+/**
+ * Builds the error for a withdrawal of more than the account has. The error's details name the amount that all of the
+ * account's shares pay now.
+ */
 function buildExcessError(terms: LagoonWithdrawalState, amount: WithdrawalAmount, rates: Rates): AppError {
   const { account, settled } = terms
   const balances = {
@@ -203,7 +211,8 @@ function buildExcessError(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   }
   const all = account.shares + settled.claimableShares
   const { assets } = payment(terms, all, rates)
-  // The vault refuses shares that are worth nothing, so their number would not help the user.
+  // The vault refuses shares that are worth nothing. The error then gets 0 as the maximum, so that it suggests no
+  // amount.
   return buildBalanceError(amount, balances, isOfAssets(amount) || assets === 0n ? assets : all)
 }
 
