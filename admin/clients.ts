@@ -75,8 +75,8 @@ export function clientsAdminStore(table: OperatorTable) {
       }),
 
     /**
-     * Adds a vault to a client, and to the list of its chain's vaults, which keeps the latest description. Returns false if the client has
-     * it already.
+     * Adds a vault to a client, and to the list of all vaults on the chain, which keeps the latest description. Returns false if the client
+     * has the vault already.
      */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
       const item = buildItem(Vault, vaultKey(clientId, vault.chainId, vault.address), vault)
@@ -85,8 +85,8 @@ export function clientsAdminStore(table: OperatorTable) {
     },
 
     /**
-     * Removes a vault from a client. If no other client has it, also removes it from the list of its chain's vaults: then `isLast` is true.
-     * Returns undefined if the client does not have it.
+     * Removes a vault from a client. If no other client has the vault, also removes it from the list of all vaults on the chain, and
+     * `isLast` is true. Returns undefined if the client does not have the vault.
      */
     async removeVault(clientId: string, vault: VaultKey): Promise<{ readonly isLast: boolean } | undefined> {
       const clients = vaultClientsKey(vault)
@@ -105,7 +105,8 @@ export function clientsAdminStore(table: OperatorTable) {
         ])
         if (refused.length === 0) return { isLast }
         if (refused.includes(0)) return undefined
-        // Another command added or removed the vault for other clients meanwhile, so the next try reads the list of its clients again.
+        // Another command added or removed the vault for another client meanwhile. The next try reads the list of the vault's clients
+        // again.
       }
     },
 

@@ -7,11 +7,11 @@ const Fields = z.record(z.string(), z.unknown())
 
 /** Secret with the node URLs and keys of one environment. */
 export type ConfigSecret = {
-  /** Writes these fields, and leaves the others as they are. */
+  /** Writes these fields, and leaves all other fields of the secret unchanged. */
   merge(fields: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-/** Opens the secret with this ARN or name. */
+/** Returns the configuration secret with this ARN or name. */
 export function configSecret(secretId: string, client?: SecretsManagerClient): ConfigSecret {
   return {
     async merge(fields) {

@@ -39,7 +39,7 @@ export const LOCAL = {
   rateLimits: { perNetwork: 5000, perUser: 500, perSeed: 5000 },
 } as const satisfies Environment
 
-/** CORS headers, and the seconds that a browser may cache a preflight's response. All environments use the same values. */
+/** CORS headers, and the seconds for which a browser may cache the response to a preflight. All environments use the same values. */
 export const CORS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest', 'if-none-match'],
   exposeHeaders: [
@@ -92,8 +92,8 @@ export function configSecretName(stage: Stage | 'local'): string {
 }
 
 /**
- * Returns the name of the secret with the keys that CloudFront sends, in CloudFront's region. Functions recognize CloudFront by them; an
- * operator's command fills the secret.
+ * Returns the name of the secret with the keys that CloudFront sends to functions, in CloudFront's region. Functions recognize CloudFront
+ * by such a key. The operator's command add-edge-key fills the secret.
  */
 export function edgeSecretName(stage: Stage): string {
   return `vaultline/${stage}/edge`

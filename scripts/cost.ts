@@ -9,7 +9,7 @@ import { readOptions } from './options.ts'
 
 const FILE = 'docs/cost.md'
 const SCALE = 'docs/scale.md'
-/** Section of SCALE with the pictures of growth, up to the next one. */
+/** Matches the section `Growth` of docs/scale.md, up to the next heading. */
 const SECTION = /^## Growth\n[\s\S]*?(?=\n## )/m
 const USAGE = `Usage: npm run cost -- [--page | --check]
 
@@ -52,7 +52,7 @@ async function buildFiles(counted: Counted): Promise<Readonly<Record<string, str
   return { [FILE]: buildPage(counted), ...pictures, [SCALE]: scale.replace(SECTION, () => section) }
 }
 
-/** Runs a tool of this project with its output. Throws if it fails. */
+/** Runs a tool of this project and shows its output. Throws if the tool fails. */
 function run(tool: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): void {
   const options = { stdio: 'inherit', env: { ...process.env, ...environment } } as const
   const { status } = spawnSync('npx', ['--no-install', tool, ...args], options)

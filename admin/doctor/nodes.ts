@@ -11,11 +11,11 @@ export type NodeEnvironment = {
   readonly fetch: typeof fetch
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Time limit of one request. */
+  /** Time limit of one request, in milliseconds. */
   readonly questionMs: number
 }
 
-/** State of a chain's nodes: usable hosts, problems, and the latest block that one of them knows. */
+/** State of a chain's nodes: the usable hosts, the problems, and the newest block that a node returned. */
 export type ChainNodes = {
   readonly chain: EvmChain
   readonly isConfigured: boolean

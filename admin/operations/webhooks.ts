@@ -46,8 +46,8 @@ export async function resumeWebhooks(admin: Admin, clientId: string | undefined)
 }
 
 /**
- * Deletes the given-up events (not accepted in ten attempts) of one client, of one webhook, or of all clients. Returns their number. Throws
- * an AdminError until the operator confirms it, and while a webhook receives events.
+ * Deletes the given-up events (not accepted in ten attempts) of one client, of one webhook, or of all clients. Returns the number of
+ * events. Throws an AdminError without the operator's confirmation, or while the service sends events to one of the webhooks.
  */
 export async function dropGivenUp(
   admin: Admin,
