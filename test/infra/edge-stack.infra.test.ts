@@ -69,7 +69,7 @@ async function synthesize() {
 
 type Change = (properties: Record<string, unknown>) => void
 
-/** Returns the edge's stacks with all resources of one type changed. */
+/** Copies the stacks of CloudFront (the edge) and changes all resources of one type. */
 function change(type: string, apply: Change): SynthesizedStack[] {
   const changed = structuredClone(stacks)
   for (const { Properties, Type } of changed.flatMap(({ template }) => Object.values(template.Resources))) {
@@ -88,7 +88,7 @@ const without = (rule: string) =>
 
 type Asked = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-/** Simulates the edge in front of an origin that records its requests and responds as a function does. */
+/** Simulates CloudFront (the edge) in front of an origin. The origin records its requests and responds as a function does. */
 async function run(of: readonly SynthesizedStack[] = stacks) {
   const asked: Asked[] = []
   const clock = { now: 1_000_000 }
@@ -104,7 +104,7 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
     response.writeHead(path.startsWith('/gone') ? 404 : method === 'POST' ? 201 : 200).end(body)
   })
   /**
-   * A simulated Secrets Manager with the edge's secret
+   * A simulated Secrets Manager with the secret that contains CloudFront's key
    * (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
    */
   const secretsmanager = await serve(async (request, response) => {
