@@ -65,9 +65,9 @@ type NodeCapabilities = {
   readonly headAge: number
   /** Age in seconds of the last block with the tag that the service reads on this chain; undefined if the node does not know the tag. */
   readonly tagAge: number | undefined
-  /** Maximum calls in a batch; 0 if the node accepts no batches. */
+  /** Maximum number of JSON-RPC calls in a batch; 0 if the node accepts no batches. */
   readonly calls: number
-  /** Maximum blocks in a request for events; undefined if the node returns no events. */
+  /** Maximum number of blocks in a request for events; undefined if the node returns no events. */
   readonly blocks: number | undefined
   /**
    * Age in seconds of the oldest events that the node returns. Infinity means all events of the chain; 0 means less than an hour, the
@@ -128,7 +128,7 @@ async function judgeChain(
   })
   const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...found.keys()])
   if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
-  // Missing capabilities come before missing responses in the reason for FAIL, because they concern more hosts.
+  // The reason for FAIL names missing capabilities first. They concern more hosts than missing responses do.
   if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
   if (compared.silent[0]) return `FAIL: ${compared.silent.join('; ')}`
   return `PASS: ${hosts.length} hosts agree at block ${compared.block}`
@@ -225,7 +225,6 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCa
   }
 }
 
-/** Returns the first candidate for which `holds` returns true; tries them in order. */
 async function firstOf(
   candidates: readonly number[],
   holds: (candidate: number) => boolean | Promise<boolean>,

@@ -55,19 +55,19 @@ export function clientsAdminStore(table: OperatorTable) {
       }))
     },
 
-    /** Adds a client; returns false if its id is taken. */
+    /** Adds a client; returns false if a client with the same id exists. */
     create: (client: Profile): Promise<boolean> => table.add(Profile, profileKey(client.clientId), client),
 
-    /** Adds a key to a client; returns false if the client has a key with this id. */
+    /** Adds an API key to a client; returns false if the client has a key with this id. */
     putKey: (clientId: string, key: ApiKey): Promise<boolean> => table.add(ApiKey, apiKeyKey(clientId, key.keyId), key),
 
-    /** Replaces the limits of a key; does nothing if there is no such key. */
+    /** Replaces the limits of an API key; does nothing if the client has no such key. */
     async putLimits(clientId: string, keyId: string, limits: KeyLimits): Promise<void> {
       const changes = [set('limits', KeyLimits.encode(limits))]
       await table.update(apiKeyKey(clientId, keyId), { changes, when: exists('pk') })
     },
 
-    /** Marks a key as revoked at this time; returns false if there is no such key or it is revoked already. */
+    /** Marks an API key as revoked at this time. Returns false if the client has no such key, or if the key is revoked already. */
     revokeKey: (clientId: string, keyId: string, revokedAt: Date): Promise<boolean> =>
       table.update(apiKeyKey(clientId, keyId), {
         changes: [set('revokedAt', Timestamp.encode(revokedAt))],

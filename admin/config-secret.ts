@@ -2,10 +2,9 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import * as z from 'zod'
 import { readSecretJson, writeSecretJson } from '../lib/aws/secrets.ts'
 
-/** Fields of an environment's secret `config`, as an operator writes them. */
 const Fields = z.record(z.string(), z.unknown())
 
-/** Secret with the node URLs and keys of one environment. */
+/** Secret with the node URLs and API keys of one environment (a stage, or the local service). */
 export type ConfigSecret = {
   /** Writes these fields, and leaves all other fields of the secret unchanged. */
   merge(fields: Readonly<Record<string, unknown>>): Promise<void>

@@ -182,7 +182,9 @@ function snsIn(region?: string): SNSClient {
   return new SNSClient({ ...CLIENT_DEFAULTS, ...(region && { region }) })
 }
 
-/** Time limits in milliseconds of one check of `doctor`, which calls AWS several times, and of one request to another server. */
+/**
+ * Time limit in milliseconds of one check of `doctor`, which calls AWS several times. `QUESTION_MS` limits one request to another server.
+ */
 const LIMIT_MS = 20_000
 const QUESTION_MS = 5_000
 

@@ -54,8 +54,8 @@ const [MIN_CALLS, MAX_ERRORS] = [50, 5]
 /** Number of consecutive 5-minute periods in which messages wait in a queue, after which an alarm goes off. */
 const BACKLOG_PERIODS = 6
 /**
- * Minimum number of clients with unreachable webhook servers for an alarm. With fewer, the fault can be theirs: one server is down, or two
- * clients share a host.
+ * Minimum number of clients with unreachable webhook servers for an alarm. With fewer, the cause can be on the clients' side: one server is
+ * down, or two clients share a host.
  */
 const MANY_CLIENTS = 3
 /**
@@ -64,8 +64,8 @@ const MANY_CLIENTS = 3
  */
 const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
 /**
- * Request latency in milliseconds from which an alarm goes off. A healthy request stays below it, even if one node does not respond: the
- * service gives up on a node after 3 s.
+ * Request latency in milliseconds from which an alarm goes off. A request stays below this limit even if one node does not respond: the
+ * service gives up on the node after 3 s, and the request takes 4 s.
  */
 const MAX_LATENCY_MS = 5_000
 /**
@@ -79,8 +79,8 @@ const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
 }
 
 /**
- * Metrics counted in the logs of functions that record blockchain events. `lag of chains` is not in this list, because more stages count
- * it.
+ * Metrics counted in the logs of functions that record blockchain events. `lag of chains` is not in this list, because stages without
+ * tickets count it too.
  */
 const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'unreported vaults'] as const
 

@@ -19,7 +19,6 @@ export type Environment = {
 /** Usual origins of web pages under development with Next, Vite and Expo. */
 export const LOCALHOST = ['http://localhost:3000', 'http://localhost:5173', 'http://localhost:8081']
 
-/** Invented mobile applications for local passkeys. */
 const EXAMPLE_APPS = {
   iosApps: ['ABCDE12345.example.wallet'],
   androidApps: [

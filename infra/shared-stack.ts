@@ -107,14 +107,14 @@ export class SharedStack extends Stack {
     }
   }
 
-  // The methods below build ARNs from fixed names. If other stacks read outputs of this stack instead, it could not be replaced separately.
-
-  /** Returns the ARN of a queue. */
+  /**
+   * Returns the ARN of a queue, built from its fixed name. Other stacks use it instead of an output of this stack, so that this stack can
+   * be replaced separately.
+   */
   queueArn(key: QueueKey): string {
     return this.formatArn({ service: 'sqs', resource: queueName(this.#stage, key) })
   }
 
-  /** Returns the names of a queue and of its dead-letter queue. */
   queueNames(key: QueueKey) {
     return { queue: queueName(this.#stage, key), deadLetters: deadLettersName(this.#stage, key) }
   }
@@ -143,7 +143,6 @@ export class SharedStack extends Stack {
     return this.#environment.gradual
   }
 
-  /** Removal policy of the stage's data, secrets and logs. */
   get removalPolicy(): RemovalPolicy {
     return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
   }
@@ -158,8 +157,7 @@ export class SharedStack extends Stack {
       billingMode: BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       // Tables use the account's AWS managed key for DynamoDB: CloudTrail shows its use, and functions need no permission for it. A
-      // customer managed key costs $1 a month each. It would not restrict access further, because the account's IAM policies decide about
-      // both.
+      // customer managed key costs $1 a month each. It would exclude nobody to whom the account's IAM policies grant access.
       encryption: TableEncryption.AWS_MANAGED,
       ...(timeToLive && { timeToLiveAttribute: timeToLive }),
       deletionProtection: this.#environment.retain,

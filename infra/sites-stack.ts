@@ -109,7 +109,6 @@ export class SitesStack extends Stack {
   }
 }
 
-/** Lists reasons why these websites cannot be deployed or used. */
 function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): Iterable<string> {
   for (const [name, site] of Object.entries(sites)) {
     const domain = site?.domain

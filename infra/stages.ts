@@ -123,7 +123,6 @@ export type StageEnvironment = z.output<typeof StageEnvironment>
  */
 const RATE_LIMITS: Environment['rateLimits'] = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
-/** Default settings of each stage. */
 const DEFAULTS = {
   dev: {
     corsOrigins: LOCALHOST,
@@ -221,7 +220,6 @@ function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnv
   }
 }
 
-/** Lists reasons why the CloudFront settings cannot work. */
 function* listEdgeProblems({ edge, sites = {} }: StageEnvironment): Iterable<string> {
   if (!edge) return
   const { name, certificateArn } = edge.domain

@@ -130,7 +130,6 @@ async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
   }
 }
 
-/** Parses these arguments as numbers of vaults; returns undefined if one is invalid. */
 function parseSizes(args: readonly string[]): number[] | undefined {
   if (args.length === 0) return DEFAULT_SIZES
   const sizes = args.map(Number)

@@ -140,7 +140,6 @@ function namingTools(text: string): string {
   )
 }
 
-/** Generates the type with every error code of the API and its status. */
 function errorTypes(): string {
   const codes = Object.entries(ERRORS).map(
     ([code, { status, error, message }]) => `  /** ${error}. ${message} */\n  ${code}: ${status}`,

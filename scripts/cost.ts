@@ -44,7 +44,6 @@ async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Setti
   }
 }
 
-/** Returns the texts of all pages and pictures, by file. */
 async function buildFiles(counted: Counted): Promise<Readonly<Record<string, string>>> {
   const { pictures, section } = buildGrowth(counted)
   const scale = await readFile(SCALE, 'utf8')
@@ -52,7 +51,6 @@ async function buildFiles(counted: Counted): Promise<Readonly<Record<string, str
   return { [FILE]: buildPage(counted), ...pictures, [SCALE]: scale.replace(SECTION, () => section) }
 }
 
-/** Runs a tool of this project and shows its output. Throws if the tool fails. */
 function run(tool: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): void {
   const options = { stdio: 'inherit', env: { ...process.env, ...environment } } as const
   const { status } = spawnSync('npx', ['--no-install', tool, ...args], options)

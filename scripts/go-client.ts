@@ -75,7 +75,6 @@ process.stdout.write(`Go decodes ${recorded.length} recorded responses; ${differ
 for (const name of differing) process.stdout.write(`${name}\n`)
 if (differing.length > 0) process.exitCode = 1
 
-/** Runs a command in `FOLDER` and returns its output; throws if it fails. */
 function run(command: string, args: readonly string[], input = ''): string {
   const { status, stdout, error } = spawnSync(command, args, {
     cwd: FOLDER,

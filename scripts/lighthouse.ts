@@ -18,7 +18,10 @@ const VERSIONS = { lighthouse: '13.5.0' }
 /** Port at which the script serves the wallet's pages. The local service accepts browser requests from this origin. */
 const PORT = 5173
 const LEAST = 95
-/** Maximum measurements of a page with a low score. Other work on the machine only lowers scores, so the last measurement counts. */
+/**
+ * Maximum measurements of a page until its scores suffice. Other work on the machine only lowers scores, so the highest score is the true
+ * one.
+ */
 const TRIES = 3
 const PRESETS = ['mobile', 'desktop'] as const
 type Preset = (typeof PRESETS)[number]

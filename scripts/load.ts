@@ -112,7 +112,6 @@ async function cpuOf({ servers }: Measured): Promise<number> {
   return each.reduce((sum, cpu) => sum + cpu, 0)
 }
 
-/** Throws if the response of one of the servers is wrong. */
 async function verify({ name, problem, targets }: Measured): Promise<void> {
   for (const target of targets) {
     const wrong = problem(await readAnswer(target))

@@ -74,7 +74,6 @@ function check(file: string): void {
   run(bin('attw'), [file, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii'])
 }
 
-/** Returns the output of a command; throws an Error with the output if the command fails. */
 function run(command: string, args: readonly string[], cwd = '.'): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
   if (error || status !== 0)

@@ -87,7 +87,6 @@ async function runAll(checks: readonly Check[]): Promise<number> {
   return failures
 }
 
-/** Describes a failure, with the cause of a network error if the service was not reached. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return [error.message, error.cause && describeFailure(error.cause)].filter(Boolean).join(': ')
@@ -102,7 +101,6 @@ function withScope(scope: string, [name, ask]: Check): Check {
   return [name, () => ask().catch(orSkip)]
 }
 
-/** Lists the checks that need no API key. */
 function openChecks(url: string, origin: string | undefined): Check[] {
   return [
     ['health', async () => `version ${orThrow(await getHealth({ url, key: '' })).version}`],

@@ -102,7 +102,6 @@ async function ask({ fetch, questionMs }: NodeEnvironment, url: string, method: 
 }
 
 type Settings = {
-  /** True if clients have vaults on the chain. */
   readonly hasVaults: boolean
   readonly isProduction: boolean
   readonly isLocal: boolean

@@ -101,7 +101,6 @@ export async function readAnswers(
   }
 }
 
-/** Returns the parser's result. If the parser rejects the text, returns the result of `refuse` for the reason. */
 async function parseOr<T, U>(
   parse: (text: string) => T | Promise<T>,
   text: string,

@@ -3,8 +3,8 @@ import { tableName } from '../../infra/tables.ts'
 import type { Identity, ResourcePermission } from './aws-account.ts'
 
 /**
- * Returns the IAM permissions that an operator of a stage needs: to read and write the tables of clients and deposits, and to fill two
- * secrets.
+ * Returns the IAM permissions that an operator of a stage needs: to read and write the tables of clients and deposits, and to fill the
+ * secrets of configuration and signing keys.
  */
 export function operatorRights({ account, region, arn }: Identity, stage: Stage): ResourcePermission[] {
   const [, partition] = arn.split(':')

@@ -131,13 +131,11 @@ function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; read
   }
 }
 
-/** Returns the milliseconds for which an invocation waits for other services. */
 function waitedMs({ inSeries }: Counts): number {
   const { aws, rpc, sources } = ASSUMED.waitMs
   return inSeries.aws * aws + inSeries.rpc * rpc + inSeries.sources * sources
 }
 
-/** Returns the compute units of JSON-RPC calls at all node hosts. */
 function computeUnits({ rpc }: Counts): number {
   const units: Readonly<Record<string, number>> = RPC_PRICES.units
   return sumOver(rpc, (method) => units[method])

@@ -175,7 +175,6 @@ const test = base
     )
   })
 
-/** Creates a store in memory for a secret that contains keys. */
 function secretInMemory<Keys>(kept: Keys) {
   let keys = kept
   return {

@@ -112,7 +112,6 @@ const test = base
     }
   })
 
-/** Counts the signing keys, clients and vaults of the stage. */
 async function madeBy({ admin, made }: { admin: Admin; made: { keys: readonly SigningKey[] } }) {
   const clients = await admin.clients.list()
   const records = await Promise.all(clients.map(async ({ clientId }) => await admin.clients.get(clientId)))

@@ -34,7 +34,6 @@ type Cloud = ReturnType<typeof createCloudWatch>
 /** Log lines of one invocation of a function. `failed` is true if the function threw, which Lambda counts as an error. */
 type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
 
-/** Runs `work` and returns the log lines that it writes. */
 async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
   const { lines } = captureLogs()
   const failed = await work().then(
@@ -429,7 +428,6 @@ describe('A webhook alarm goes off', () => {
   })
 })
 
-/** Creates a client with this many webhooks. */
 async function registered(service: Service, count: number, urlOf: (number: number) => string) {
   const key = await service.createClient([])
   for (let number = 1; number <= count; number += 1) {

@@ -116,7 +116,6 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
   const edge = await startEdge(of, { originUrl, secretsmanager, now: () => clock.now })
   const ask = (path: string, headers: Record<string, string> = {}, { method = 'GET', body = '' } = {}) =>
     exchange(`${edge.url}${path}`, { method, headers, body })
-  /** Sends this many requests and returns their statuses. */
   const askOften = async (times: number, path: string, headers: Record<string, string> = {}, options = {}) => {
     const statuses: number[] = []
     for (let time = 0; time < times; time += 1) statuses.push((await ask(path, headers, options)).status)

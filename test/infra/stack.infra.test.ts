@@ -31,7 +31,7 @@ const CONTRACTS: [string, Contract][] = [...ENDPOINTS, ...JOBS, ...CONSUMERS]
 const AREAS = new Set(CONTRACTS.map(([name]) => dirname(name)))
 /** Endpoints that return transactions to sign and therefore need two nodes that agree. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel', 'claim-rewards'].map((name) => `vaults/${name}`)
-/** Endpoints that count the requests of a key. */
+/** Endpoints that count the requests of an API key, and therefore log requests that could not be counted. */
 const COUNTED = ENDPOINTS.filter(([, { caller }]) => caller !== 'anyone').map(([name]) => name)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
@@ -109,7 +109,6 @@ const SECRETS = [
   ['webhookKey', 'webhook-key'],
 ] as const
 
-/** Returns the values of the environment variables that a contract can declare. */
 function valuesOf(stage: string): Record<string, unknown> {
   const queueUrl = (name: string) => `https://sqs.region.amazonaws.com/account/vaultline-${stage}-${name}`
   return {
@@ -782,7 +781,6 @@ test('all stages are synthesized without AWS credentials', () => {
 
 describe('Each runbook', () => {
   const HEADINGS = ['What it means', 'Users notice', 'Check', 'Do', 'Afterwards', 'Tested']
-  /** Returns the path of a runbook by its name. */
   const pageOf = (name: string) => `docs/runbooks/${name}.md`
   const WAKING = ['failing-logins', 'failing-requests', 'failing-transactions', 'lagging-jobs', 'late-webhooks'].map(
     pageOf,

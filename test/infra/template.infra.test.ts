@@ -49,7 +49,6 @@ const PAGE = 'http://localhost:3000'
 
 type Properties = Record<string, unknown>
 type Variables = { readonly Variables: Properties }
-/** Changes the properties of one resource in a template. */
 type Change = (properties: Properties) => void
 
 const test = base
@@ -126,7 +125,6 @@ async function copySecrets({ providers, chains }: Backends): Promise<void> {
   secrets.destroy()
 }
 
-/** Runs an operator's command and returns its output. */
 function administer(...command: string[]): Promise<string[]> {
   return runCommandLine([...command, '--stage', 'dev'], async () => connectStage('dev'))
 }
@@ -168,7 +166,6 @@ function withoutEdge(stacks: readonly SynthesizedStack[]): SynthesizedStack[] {
   return others
 }
 
-/** Removes the policy statements that allow this action. */
 const withoutGrant =
   (action: string): Change =>
   ({ PolicyDocument }) => {
@@ -417,7 +414,7 @@ test('A stage has a client, its key and its vault after npm run up, and passes t
       connect: () => ({
         ...admin,
         clients: { ...admin.clients, list },
-        // The default would be the block of the vault's deployment. The nodes of this file no longer keep the state at that block.
+        // The nodes of this file no longer keep the old states in which `describeVault` searches the block of the vault's deployment.
         describeVault: async (...at) => ({ ...(await admin.describeVault(...at)), firstBlock: 1 }),
       }),
       // The template runs already, so this simulated CDK only reports its API stack.
