@@ -63,7 +63,10 @@ type NodeCapabilities = {
   readonly chainId: number
   readonly milliseconds: number
   readonly headAge: number
-  /** Age in seconds of the last block with the tag that the service reads on this chain; undefined if the node does not know the tag. */
+  /**
+   * Age in seconds of the last block with the tag, such as `finalized`, that the service reads on this chain. Undefined if the node does
+   * not support the tag.
+   */
   readonly tagAge: number | undefined
   /** Maximum number of JSON-RPC calls in a batch; 0 if the node accepts no batches. */
   readonly calls: number

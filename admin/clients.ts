@@ -19,8 +19,8 @@ import { Vault, type VaultKey } from '../lib/vaults/vault.ts'
 const StoredKey = z.looseObject({ pk: z.string(), sk: z.string() })
 
 /**
- * Returns the store of the clients' table with the service's reads and the operator's writes. Every method throws if the table is
- * unreachable or an item does not parse.
+ * Returns a store over the clients' table: the service's reads and the operator's writes. Every method throws if DynamoDB is unreachable or
+ * an item does not parse.
  */
 export function clientsAdminStore(table: OperatorTable) {
   const listed = listedVaultsStore(table)
@@ -42,7 +42,7 @@ export function clientsAdminStore(table: OperatorTable) {
       return inOrder(z.array(Profile).parse(await scan(is('sk', '=', 'CLIENT'))))
     },
 
-    /** Lists all clients with their keys, without their vaults, oldest first; reads the whole table. */
+    /** Lists all clients with their API keys, without their vaults, oldest first; reads the whole table. */
     async listWithKeys(): Promise<(Profile & { readonly keys: readonly ApiKey[] })[]> {
       const items = await scan(any(is('sk', '=', 'CLIENT'), beginsWith('sk', 'KEY#')))
       const [profiles = [], keys = []] = [true, false].map((isProfile) =>

@@ -76,7 +76,9 @@ const LocalState = z.object({
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
 
-/** Connects to the local service that wrote this state file. Throws an AdminError if it is not running. */
+/**
+ * Returns the operator's services for the local service that wrote this state file. Throws an AdminError if that service is not running.
+ */
 export async function connectLocal(stateFile: string): Promise<Admin> {
   const { dynamoEndpoint, ...state } = await readLocalState(stateFile)
   const client = dynamoClient(localConfig(dynamoEndpoint))
@@ -177,7 +179,7 @@ export function connectStage(stage: Stage): Admin {
   }
 }
 
-/** Builds a client of SNS, by default in the region of the AWS configuration. */
+/** Builds an SNS client, by default for the region of the AWS configuration. */
 function snsIn(region?: string): SNSClient {
   return new SNSClient({ ...CLIENT_DEFAULTS, ...(region && { region }) })
 }

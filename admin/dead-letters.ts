@@ -82,7 +82,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     let moved = 0
     for (let polls = 0; polls < MAX_POLLS; polls += 1) {
       const task = await getLastMove(dead.arn)
-      // SQS may not list a move that just started, so its count belongs to the earlier move until the start time changes.
+      // SQS may not yet list a move that just started. Until the listed start time changes, the listed count belongs to an earlier move.
       const isListed = isUnderWay || task?.StartedTimestamp !== before?.StartedTimestamp
       moved = isListed ? (task?.ApproximateNumberOfMessagesMoved ?? 0) : 0
       const toMove = task?.ApproximateNumberOfMessagesToMove ?? 0

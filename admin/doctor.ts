@@ -90,7 +90,7 @@ function listChecks(
   const { stage, readSecret, countSubscribers } = examined
   const command = (text: string) => `npm run admin -- ${text}${stage ? ` --stage ${stage}` : ''}`
 
-  // Several checks use these functions; each reads its data only once.
+  // Several checks use the functions below; each function reads its data only once.
   const getConfig = once(async () => {
     const { data } = Config.safeParse(await readSecret('config'))
     if (!data) throw new Error('the secret config is not of its form')
@@ -165,7 +165,7 @@ function listChecks(
     {
       name: 'records',
       look: async () => {
-        // The check can compute the lag without a node's last block, so failing nodes do not stop it.
+        // The check can compute the lag of records without a node's last block, so failing nodes do not stop the check.
         const [used, asked] = await Promise.all([listUsedChains(), askAllNodes().catch(() => [])])
         return await Promise.all(
           used.map(async ({ chain, vaults }) => {

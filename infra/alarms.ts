@@ -84,7 +84,7 @@ const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
  */
 const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'unreported vaults'] as const
 
-/** Names of pages in `docs/runbooks` to which alarms refer. */
+/** Names of the pages in `docs/runbooks` to which the texts of alarms refer. */
 type Runbook =
   | 'blocked-requests'
   | 'changed-vaults'
@@ -104,7 +104,7 @@ type Runbook =
   | 'unreported-vaults'
 
 type AlarmText = {
-  /** Sentences about the effect on users. */
+  /** Sentences about the effect of the failure on users. */
   readonly impact: string
   readonly runbook: Runbook
 }

@@ -160,7 +160,10 @@ function operation(name: FunctionName, path: string) {
   }
 }
 
-/** Returns the function's name without a slash, because OpenAPI allows no slash in the name of a component. */
+/**
+ * Returns the name of a function's integration in the OpenAPI document. It has no slash, because OpenAPI allows none in the name of a
+ * component.
+ */
 function integrationOf(name: FunctionName): string {
   return name.replace('/', '-')
 }

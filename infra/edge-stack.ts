@@ -32,7 +32,8 @@ type Settings = StackProps &
   }
 
 /**
- * HTTP error statuses that CloudFront caches for ten seconds by default, for all callers of the same path. Their cache time is set to 0.
+ * HTTP error statuses that CloudFront caches for ten seconds by default, for all callers of the same path. An error can concern a single
+ * caller, so the cache time of errors is set to 0.
  */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 

@@ -11,7 +11,10 @@ export type Stage = (typeof STAGES)[number]
 export type Environment = {
   /** Origins of the web pages that may call the API from a browser, and create and use passkeys. */
   readonly corsOrigins: readonly string[]
-  /** Relying party of the passkeys. Its id is the domain of the web pages or a parent domain; it must never change. */
+  /**
+   * Relying party of the passkeys. Its id is the domain of the web pages or a parent domain. The id must never change, because existing
+   * passkeys work with it only.
+   */
   readonly relyingParty: Omit<RelyingParty, 'webOrigins'>
   readonly rateLimits: RateLimits
 }
@@ -103,7 +106,7 @@ export function alarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-alarms`
 }
 
-/** Returns the name of the SNS topic of the edge's alarms, in CloudFront's region. */
+/** Returns the name of the SNS topic of CloudFront's alarms, which is in CloudFront's region. */
 export function edgeAlarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-edge-alarms`
 }

@@ -26,7 +26,7 @@ export type CopySettings = { readonly role: IRole; readonly logGroup: ILogGroup 
 type Settings = {
   /** Files whose names change with their content, so that browsers may keep them. */
   readonly lasting: ISource
-  /** All other files; browsers revalidate them at each use. */
+  /** Files whose names stay the same when their content changes. Browsers revalidate these files at each use. */
   readonly changing: readonly ISource[]
   readonly contentSecurityPolicy: string
   /** `one`: a path that names no file shows the site's only HTML document. `folder`: the files are HTML pages below /docs/. */

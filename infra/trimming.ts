@@ -30,9 +30,8 @@ const REFUSAL = `function refuse() {
 `
 
 /**
- * Copies zod into the `node_modules` of a directory, for bundles, and changes the copy in two ways. It has no generator of JSON Schema (18
- * KiB), which only the API reference uses. It compiles a schema's parser only after many parses. Throws if zod's code lacks the lines to
- * change.
+ * Copies zod into the `node_modules` of a directory, for bundles. The copy has no generator of JSON Schema (18 KiB), which only the API
+ * reference uses. The copy compiles a schema's parser only after many parses. Throws if zod's code lacks the lines to change.
  */
 export function copyZod(root: string, directory: string): void {
   const zod = join(directory, 'node_modules', 'zod')

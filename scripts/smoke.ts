@@ -92,7 +92,7 @@ function describeFailure(error: unknown): string {
   return [error.message, error.cause && describeFailure(error.cause)].filter(Boolean).join(': ')
 }
 
-/** Returns the same check, but reports it as skipped if the key lacks the scope. */
+/** Returns the same check, but reports it as skipped if the API key lacks the scope. */
 function withScope(scope: string, [name, ask]: Check): Check {
   const orSkip = (error: unknown): CheckResult => {
     if (!(error instanceof CallFailure && error.error.code === 'insufficient_scope')) throw error

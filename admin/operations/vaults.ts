@@ -43,7 +43,7 @@ export async function addVault(
   pin: Pin
   nodes: number
   trip: SimulatedTrip
-  /** Accepted flaws, a clause each. */
+  /** Flaws of the vault that the operator accepted, each described in a clause. */
   flaws: string[]
 }> {
   const { client } = await getClient(admin, clientId)

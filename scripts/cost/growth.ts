@@ -22,7 +22,10 @@ const USERS = 100_000
  * Counts of one run over a batch of vaults (shard) without new events, from `npm run bench:shards`. The read and write units are per vault.
  */
 const SHARD = { requests: 20, rounds: 5, calls: 12, readUnits: 2.07, writeUnits: 0.2 }
-/** Read units per vault to list the vaults of a chain, and bytes of a client's id in the set of a vault's clients (decision 0047). */
+/**
+ * Read units per vault to list the vaults of a chain. `idBytes` is the size of a client's id in the item with a vault's clients (decision
+ * 0047).
+ */
 const LISTED = { readUnits: 555 / 10_000, idBytes: 16 }
 
 /** Returns four growth curves of a stage with the alarms of `slo` and paid nodes: by users, vaults, events and clients. */
@@ -35,7 +38,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'users',
       axis: 'registered users',
-      // The cost is that of a stage without users, plus that of its users.
+      // Adds the cost of the users to the cost of a stage without users.
       usd: (users) => fixed + totalOf(sumOf(billUsers(counted, users).map((one) => one.bill))),
       limit: { name: 'free plans of nodes', at: LIMITS.freeNodes.most / busiestSecond(counted, 1).computeUnits },
       says: 'Users cost nodes and sources; the free plans of two hosts end first, in the busiest second.',
@@ -43,7 +46,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'vaults',
       axis: 'vaults of one more chain',
-      // The cost is that of a stage without users, plus a run for each batch of vaults (shard) each minute.
+      // Adds the cost of a run for each batch of vaults (shard) each minute to the cost of a stage without users.
       usd: (vaults) => fixed + billShards(counted, vaults),
       limit: { name: "reads of the chain's list", at: LIMITS.keyReadUnits.most / LISTED.readUnits },
       says: 'Vaults without users or events cost a run for each shard, so the line has steps; one key’s read units, if a list is read within a second, end first.',
@@ -51,7 +54,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'events',
       axis: 'events a minute, of one client',
-      // The cost is that of a stage without users, plus that of each event, as if each were recorded alone.
+      // Adds the cost of each event, as if each were recorded alone, to the cost of a stage without users.
       usd: (events) => fixed + events * MONTH_MINUTES * eventUsd,
       limit: {
         name: "writes of a client's log",
@@ -62,7 +65,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'clients',
       axis: 'clients of one vault',
-      // The cost is that of a stage without users, plus that of each client's copy of all events.
+      // Adds the cost of each client's copy of all events to the cost of a stage without users.
       usd: (clients) => fixed + clients * eventsOfUsers * eventUsd,
       limit: { name: 'ids in one item of 400 KB', at: LIMITS.itemBytes.most / LISTED.idBytes },
       says: `Clients multiply events: each client here gets those of ${whole(USERS)} users, about ${whole(eventsOfUsers / MONTH_MINUTES)} a minute; the item with a vault’s clients ends first.`,

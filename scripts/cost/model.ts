@@ -1,8 +1,8 @@
 import type { endpoints } from '../../functions/contracts.ts'
 
-/** Assumptions that one machine cannot measure. */
+/** Assumptions of the cost model that cannot be measured on one machine. */
 export const ASSUMED = {
-  /** Milliseconds of one outgoing request; concurrent requests count once. */
+  /** Milliseconds for which one outgoing request waits, by kind of service. Concurrent requests count once. */
   waitMs: { aws: 5, rpc: 60, sources: 250 },
   /** CPU milliseconds of a request: fixed, per KB of its response, and per chain call. */
   cpuMs: { request: 3, answerKb: 0.05, rpcCall: 0.5 },

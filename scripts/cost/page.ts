@@ -42,7 +42,7 @@ const INDEX_NAMES: Readonly<Record<(typeof INDEXES)[number], string>> = {
  */
 const MEASURED_MS = { health: 0.1, markets: 0.9, marketsKb: 172 }
 
-/** Ways to lower each item of the bill. */
+/** Ways to lower each item of the bill, as text for the page. */
 const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
   gateway:
     'a longer `max-age` for public responses, or CloudFront before them; fewer polls of statuses (webhooks report them)',

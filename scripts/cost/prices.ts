@@ -5,7 +5,7 @@
 /** Day on which all prices were compiled. */
 export const COMPILED_ON = '2026-11-23'
 
-/** Prices of AWS, and their pages. */
+/** Prices of AWS in dollars, and the web pages that list them. */
 export const AWS_PRICES = {
   pages: [
     'https://aws.amazon.com/api-gateway/pricing/',

@@ -13,7 +13,7 @@ const test = base
   .extend('chain', { scope: 'file' }, async ({}, { onCleanup }) => {
     const chain = await startChain({ chainId: BASE })
     onCleanup(chain.stop)
-    // The chain has 600 blocks in 200 minutes. Most of the tested nodes return events for fewer blocks per request.
+    // The chain has 600 blocks in 200 minutes. Most of the tested nodes do not return events of so many blocks.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(600), numberToHex(20)] }])
     return chain
   })

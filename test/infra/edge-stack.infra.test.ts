@@ -156,7 +156,7 @@ describe('The stack of the edge', () => {
   })
 
   test('has each blocking rule in its alarm’s runbook', () => {
-    // The cast is safe because the ACL has CloudFormation's form.
+    // The cast is safe because the ACL has the form that CloudFormation requires.
     const [acl] = Object.values(ofType('AWS::WAFv2::WebACL')) as { Rules: { Name: string; Action?: object }[] }[]
     const refusing = acl?.Rules.flatMap(({ Name, Action }) => (Action ? [Name] : [])) ?? []
     const [, named = ''] =

@@ -27,7 +27,7 @@ const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONSUMERS: [string, QueueContract][] = Object.entries(consumers)
 const CONTRACTS: [string, Contract][] = [...ENDPOINTS, ...JOBS, ...CONSUMERS]
-/** Folders of functions. Each folder's functions have a separate stack. */
+/** Folders in `functions/`. The functions of each folder have a separate stack. */
 const AREAS = new Set(CONTRACTS.map(([name]) => dirname(name)))
 /** Endpoints that return transactions to sign and therefore need two nodes that agree. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel', 'claim-rewards'].map((name) => `vaults/${name}`)
@@ -130,7 +130,7 @@ function valuesOf(stage: string): Record<string, unknown> {
   }
 }
 
-/** AWS's schedule expression by the interval in minutes. */
+/** Schedule expression of EventBridge by the interval in minutes. */
 const RATES: Record<number, string> = { 1: 'rate(1 minute)', 5: 'rate(5 minutes)', 60: 'rate(1 hour)' }
 
 /** Fields of API Gateway's access log, each with its variable of API Gateway. Only the route and the method come from the caller. */
@@ -307,7 +307,7 @@ describe.each(STAGES)('%s', (stage) => {
       const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
       expect(ofBase.length, 'the schedule of its run').toBe(name === 'jobs' ? 1 : 0)
       // Extrapolates to 60 endpoints and 50 chains. The number of resources in a stack grows with its endpoints. Each further chain adds as
-      // many resources as Base.
+      // many resources as the chain Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(400)
     }
