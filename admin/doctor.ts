@@ -122,7 +122,7 @@ function listChecks(
     {
       name: 'nodes',
       look: async () => {
-        // Every chain counts as used if the list of vaults cannot be read.
+        // Every chain counts as used by vaults if the list of vaults cannot be read.
         const [asked, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
         return asked.map((nodes) => {
           const hasVaults = used?.some(({ chain }) => chain === nodes.chain) ?? true

@@ -2,8 +2,8 @@ import { env } from 'node:process'
 
 /**
  * Replaces the AWS SDK's default credential provider in a bundle. Returns a provider that reads the environment variables of every Lambda
- * function; the provider throws an Error if they are missing. The SDK's provider also supports profiles, SSO, web identities and instance
- * metadata, which Lambda functions do not have. Their code takes a quarter of a bundle.
+ * function, and throws an Error if these are missing. The SDK's provider also supports profiles, SSO, web identities and instance metadata.
+ * Lambda functions have none of them, and the code for them takes a quarter of a bundle.
  */
 export function defaultProvider() {
   return async () => {

@@ -80,7 +80,7 @@ export function loggedMetric(
   return new Metric({ namespace, metricName, statistic, period })
 }
 
-/** Returns a metric of the HTTP API with this id, over all its routes. */
+/** Returns an API Gateway metric of the HTTP API with this id, over all routes. */
 export function apiMetric(
   apiId: string,
   metricName: 'Count' | '5xx' | 'Latency',

@@ -45,7 +45,7 @@ type Round = ReadDuration & {
   readonly traffic: readonly Traffic[]
 }
 
-/** Runs a proxy in its own thread, so that busy chains in the main thread do not delay its responses. */
+/** Runs a proxy in its own thread, so that other work of this process does not delay the proxy's responses. */
 async function runProxy(target: string): Promise<void> {
   let traffic: Traffic = { requests: 0, calls: 0, bytes: 0 }
   const server = createServer(async (request, response) => {

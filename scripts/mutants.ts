@@ -123,7 +123,7 @@ async function findFailure(copy: string, changed: readonly string[]): Promise<st
     `--outputFile=${output}`,
     ...changed,
   ]
-  // vitest ends with an error if a test fails or crashes. It writes no report if no test loads the files.
+  // vitest ends with an error if a test fails or crashes. No report exists if no test loads the files.
   const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity, timeout }).then(
     () => undefined,
     ({ killed, stderr }) => (killed ? 'a run without end' : `a run that breaks: ${stderr}`),

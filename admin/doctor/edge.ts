@@ -38,8 +38,8 @@ async function checkWayAround(environment: Environment, { origin, isOnlyWay }: E
 }
 
 /**
- * Warns of API keys whose rate limit allows more requests in a minute than the firewall. The rate windows of a key and the firewall's
- * minutes begin at different times, so one window more than fits into a minute counts.
+ * Warns of API keys whose rate limit allows more requests in a minute than the firewall's limit. A key's rate windows and the firewall's
+ * minutes begin at different times. The check therefore counts one rate window more than fit into a minute.
  */
 export function checkRates(clients: readonly ClientKeys[], { requestsPerMinute }: EdgeEnvironment): Finding[] {
   const slowed = clients.flatMap(({ clientId, keys }) =>

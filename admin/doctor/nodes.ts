@@ -6,7 +6,7 @@ import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import { compareNodes } from '../compare-nodes.ts'
 import { type Finding, formatCount, guideSection, joinFirstNames } from './finding.ts'
 
-/** Services that calls to nodes need. */
+/** Services with which the checks call chain nodes. */
 export type NodeEnvironment = {
   readonly fetch: typeof fetch
   /** Epoch milliseconds. */

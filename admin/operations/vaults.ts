@@ -128,9 +128,9 @@ function requireAccepted(refusals: readonly [Acceptance, string][], accepted: re
 }
 
 /**
- * Makes the job refresh-chain read all events of a vault that no client has. Events of earlier times may be read again, because the same
- * events result in the same records. Clients are notified of events after the block `eventsAfter`. If several operators add the vault
- * concurrently, the last block counts.
+ * Makes the job refresh-chain read all events of a vault that no client has. Events may be read again that the job recorded earlier,
+ * because they result in the same records. Clients are notified of events after the block `eventsAfter`. If several operators add the vault
+ * concurrently, the block of the last operator counts.
  */
 async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: number): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {

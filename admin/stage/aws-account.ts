@@ -47,8 +47,8 @@ const StackForm = z.object({
 
 /** Opens the account of the environment's AWS credentials, in the region `elsewhere` or, by default, the environment's region. */
 export function awsAccount(elsewhere?: string): AwsAccount {
-  // Retries and timeouts are higher than for other clients: CloudFormation is slower than the services that functions call, and limits
-  // requests.
+  // Retries and timeouts are higher than for other AWS clients. CloudFormation is slower than the services that functions call, and limits
+  // the rate of requests.
   const settings = {
     ...CLIENT_DEFAULTS,
     maxAttempts: 8,

@@ -14,9 +14,12 @@ export const ASSUMED = {
   againShare: 0.5,
   /** Minimum number of requests with an API key per write to the table of rate limits. A container leases several requests at once. */
   requestsPerLease: 6,
-  /** Number of tokens that are new in a wallet, on all chains together, each time that the service calls a wallet index. */
+  /**
+   * Number of tokens that are new in a wallet, on all chains together, each time that the service calls a wallet index (an API that lists a
+   * wallet's tokens).
+   */
   newTokens: 5,
-  /** Share of calls to the first wallet index that fail, so that the service calls the second index. */
+  /** Share of calls to the first wallet index (an API that lists a wallet's tokens) that fail, so that the service calls the second one. */
   indexFailures: 0.01,
   /** Bytes of the log lines of one request: the service's own line and Lambda's lines. */
   logBytes: 1_100,

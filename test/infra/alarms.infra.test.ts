@@ -20,7 +20,7 @@ import { startWire } from '../support/wire.ts'
 import { synthesizeBareDev } from './synthesize.ts'
 
 const BASE = 8453
-/** Minute at which the test reads the alarms, six hours after the start. By then even the rarest job has reported. */
+/** Minute at which the tests read the alarms, six hours after the start. By then the rarest job has reported several times. */
 const NOW = 360
 const template = await synthesizeBareDev()
 
@@ -72,7 +72,7 @@ async function reportAll() {
   return done
 }
 
-/** Alarms that went off in any test: the runbook of each, by name. */
+/** Alarms that went off in any test: the name of the runbook, by the alarm's name. */
 const wentOff = new Map<string, string>()
 function alarmsOf(cloud: Cloud): string[] {
   const on = cloud.alarmsAt(NOW)

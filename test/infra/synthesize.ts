@@ -32,8 +32,8 @@ const PSEUDO: Record<string, string> = {
 /** Path of an operator's file with all three stages. It has no reserved example names, which `parseStages` refuses. */
 export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
 
-/** Settings of the stage `dev` without a stages file. */
-// The cast is safe because `dev` always exists.
+/** Settings of the stage `dev` without an operator's file of stages. */
+// The cast is safe because `parseStages` always returns `dev`.
 export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
 /**
@@ -50,7 +50,7 @@ export function devWithEdge(keyHash: string): StageEnvironment {
     keys: [keyHash],
     isOnlyWay: true,
   }
-  // The cast is safe because `dev` always exists.
+  // The cast is safe because `parseStages` always returns `dev`.
   return parseStages(JSON.stringify({ dev: { edge, observe: 'all' } })).get('dev') as StageEnvironment
 }
 
