@@ -15,8 +15,7 @@ export const ASSUMED = {
   /** Minimum number of requests with an API key per write to the table of rate limits. A container leases several requests at once. */
   requestsPerLease: 6,
   /**
-   * Number of tokens that are new in a wallet, on all chains together, each time that the service calls a wallet index (an API that lists a
-   * wallet's tokens).
+   * Number of tokens that are new in a wallet at each call of a wallet index (an API that lists a wallet's tokens). All chains together.
    */
   newTokens: 5,
   /** Share of calls to the first wallet index (an API that lists a wallet's tokens) that fail, so that the service calls the second one. */
