@@ -3,10 +3,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { CpuReporter } from './test/support/cpu-reporter.ts'
 import { KINDS } from './test/support/kinds.ts'
 
-/** Files that start processes take longer than their size suggests. */
+/** Matches test files that start processes. They take longer than their size suggests. */
 const SLOW = /\/test\/(infra\/template|sandbox\/start|vault-guides)/
 
-/** Starts with the slow files, so that no core is idle at the end. */
+/** Runs the slow files first, so that no core is idle at the end. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
@@ -17,9 +17,10 @@ class SlowFirst extends BaseSequencer {
 const endingOf = (kind: string) => `test/**/*.${kind}.test.ts`
 
 const timesOf = (kind: string) => {
-  // A page polls every few seconds, and later on a busy machine.
+  // The wallet's pages poll the service every few seconds, and less often on a busy machine.
   if (kind === 'browser') return { expect: { poll: { timeout: 40_000 } }, testTimeout: 120_000, retry: 1 }
-  // Real nodes keep the wall clock: a quota window may begin, or a hedged request be sent, between two counted requests.
+  // These tests count requests of real nodes, which use the real clock. A rate window may begin, or a hedged request be sent, between two
+  // counted requests.
   return kind === 'deep' ? { retry: 2 } : {}
 }
 
@@ -30,15 +31,15 @@ export default defineConfig({
       (name) => `test/support/${name}.ts`,
     ),
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
-    // Polled conditions usually hold soon; a busy machine needs longer.
+    // A polled condition usually holds soon, but a busy machine needs longer.
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },
     clearMocks: true,
-    // Tests wait for their chains half of the time: three files keep two cores busy.
+    // Tests wait for their local chains half of the time, so three files keep two cores busy.
     maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     silent: 'passed-only',
     reporters: ['default', new CpuReporter()],
-    // No line for each test that is a little slow.
+    // Milliseconds from which the reporter prints a line about a slow test.
     slowTestThreshold: 10_000,
     testTimeout: 60_000,
     hookTimeout: 60_000,

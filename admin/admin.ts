@@ -18,7 +18,7 @@ import type { createItemsRestorer } from './restore.ts'
 import type { SigningKeysSecret } from './signing-keys.ts'
 import type { WebhooksAdmin } from './webhooks.ts'
 
-/** Services of one environment that an operator's commands use. */
+/** Services of one environment (a stage, or the local service) that an operator's commands use. */
 export type Admin = {
   readonly clients: ClientsAdminStore
   readonly users: UsersStore
@@ -38,7 +38,10 @@ export type Admin = {
   readonly now: () => number
   /** Reads a vault's description from its chain. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>
-  /** Reads the code and price to pin for a vault, the number of node hosts that returned them, and the hosts' last common block. */
+  /**
+   * Reads a vault's code addresses and price, to store them as confirmed by the operator (the pin). Also returns the number of node hosts
+   * that gave this result, and their last common block.
+   */
   readonly readPin: (
     vault: Omit<VaultOnChain, 'firstBlock'>,
   ) => Promise<Pick<Pin, 'code' | 'price'> & { readonly nodes: number; readonly block: bigint }>

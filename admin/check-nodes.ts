@@ -11,7 +11,7 @@ import { FailedTry, sendOnce } from '../lib/core/http.ts'
 import { HOUR } from '../lib/core/time.ts'
 import { COMPARISON_REQUESTS, compareNodes } from './compare-nodes.ts'
 
-/** Nodes of a stage, and the means to call them. */
+/** Nodes of a stage, and the functions to call them. */
 export type Nodes = {
   readonly chainIds: readonly number[]
   /** Returns the URLs of a chain's nodes in order; they may contain API keys. Throws for a chain that the stage does not read. */
@@ -25,28 +25,32 @@ export type Nodes = {
 const DEADLINE_MS = 10_000
 const MAX_PAUSE_SECONDS = 10
 /**
- * Numbers of calls per batch, and of blocks per request for events, that each node is tested with. The report shows the largest accepted.
+ * Calls per JSON-RPC batch, and blocks per request for events (`RANGES`), that the check tries with each node. The output shows the largest
+ * number that the node accepts.
  */
 const BATCHES = [100, 30, 10, 3, 1]
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
 /**
- * Maximum requests that the check sends to a URL that never limits its rate. They read its chain and blocks, try batches, compare nodes,
- * and repeat refused calls.
+ * Maximum number of requests to a node URL that never responds with 429. The requests read the chain id and blocks, try batches and event
+ * ranges, compare nodes, and repeat refused calls.
  */
 const MAX_REQUESTS = 5 + BATCHES.length + COMPARISON_REQUESTS + 2 * (RANGES.length + 2 * AGES.length + 3)
-/** Number of blocks from which the chain's seconds per block are measured. */
+/** Number of latest blocks over which the check measures the chain's seconds per block. */
 const PACE_BLOCKS = 10_000
-/** Maximum requests to a URL that limits its rate: each limited request (429) is repeated once. */
+/** Maximum number of requests to a node URL that limits its rate: the check repeats each request refused with 429 once. */
 const MAX_LIMITED_REQUESTS = 2 * MAX_REQUESTS
 const OLD_HEAD_SECONDS = 60
 const SLOW_MS = 1_000
 
 const UNKNOWN_ACCOUNT = '0x00000000000000000000000000000000000000A1'
 const RETURNS_NOTHING = '0x5f5ff3'
-/** Number of calls per batch below which the report warns: a claim with its simulation needs ten, and so do positions. */
+/**
+ * Number of calls per batch below which the check warns. A simulated claim needs ten calls, and so do positions; smaller batches split them
+ * into several requests.
+ */
 const FEW_CALLS = 10
-/** Number of calls to read the events of a year above which the report warns. At ten requests a second, more take over an hour. */
+/** Number of calls to read the events of a year above which the check warns. At ten calls a second, more calls take over an hour. */
 const MANY_CALLS = 36_000
 
 const Hex = z.string().regex(/^0x[0-9a-f]+$/i)
@@ -59,15 +63,21 @@ type NodeCapabilities = {
   readonly chainId: number
   readonly milliseconds: number
   readonly headAge: number
-  /** Age in seconds of the last block with the tag that the service reads on this chain; undefined if the node does not know the tag. */
+  /**
+   * Age in seconds of the last block with the tag, such as `finalized`, that the service reads on this chain. Undefined if the node does
+   * not support the tag.
+   */
   readonly tagAge: number | undefined
-  /** Maximum calls in a batch; 0 if the node accepts no batches. */
+  /** Maximum number of JSON-RPC calls in a batch; 0 if the node accepts no batches. */
   readonly calls: number
-  /** Maximum blocks in a request for events; undefined if the node returns no events. */
+  /** Maximum number of blocks in a request for events; undefined if the node returns no events. */
   readonly blocks: number | undefined
-  /** Age in seconds of the oldest events that it returns; Infinity for the whole past, 0 for less than the smallest tested age. */
+  /**
+   * Age in seconds of the oldest events that the node returns. Infinity means all events of the chain; 0 means less than an hour, the
+   * smallest tested age.
+   */
   readonly depth: number
-  /** Age in seconds of the oldest state that it returns, at most a year. */
+  /** Age in seconds of the oldest state that the node returns. The largest tested age is a year. */
   readonly stateDepth: number
   readonly secondsPerBlock: number
   readonly overrides: boolean
@@ -76,8 +86,9 @@ type NodeCapabilities = {
 }
 
 /**
- * Tests the nodes of these EVM chains (default: all of the stage), URL by URL. Returns lines with their capabilities and shortcomings, and
- * PASS or FAIL with the reason for each chain. Shows only the host of a URL.
+ * Tests the nodes of these EVM chains (default: all of the stage), URL by URL. Returns lines with each node's capabilities and
+ * shortcomings, and PASS or FAIL with the reason for each chain. The lines contain only the host of a URL, because a URL can contain an API
+ * key.
  */
 export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promise<string[]> {
   const chains = EVM_CHAINS.filter(({ id }) => chainIds.includes(id))
@@ -103,7 +114,7 @@ async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
   return [...lines, `  ${await judgeChain(nodes, chain, found)}`, '']
 }
 
-/** Returns PASS or FAIL with the reason: two hosts must agree, and both must return recent events. */
+/** Returns PASS or FAIL for a chain, with the reason. PASS needs two hosts that agree and return recent events. */
 async function judgeChain(
   nodes: Nodes,
   chain: EvmChain,
@@ -120,7 +131,7 @@ async function judgeChain(
   })
   const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...found.keys()])
   if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
-  // Missing capabilities come first: they concern more hosts than a missing response does.
+  // The reason for FAIL names missing capabilities first. They concern more hosts than missing responses do.
   if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
   if (compared.silent[0]) return `FAIL: ${compared.silent.join('; ')}`
   return `PASS: ${hosts.length} hosts agree at block ${compared.block}`
@@ -144,7 +155,8 @@ async function compareUrls(nodes: Nodes, chain: EvmChain, urls: readonly string[
   const newest = heads.reduce((latest, { time }) => max(latest, time), 0n)
   const late = heads.filter(({ time }) => time > 0n && newest - time > maxLag(chain))
   const behind = late.map(({ name, time }) => `${name} is ${newest - time} s behind`)
-  // A late node is no problem if two others are close to each other: the service sends it no requests meanwhile.
+  // A late node is no problem if the last blocks of two other nodes are close to each other: the service sends the late node no requests
+  // meanwhile.
   return { ...compared, silent: [...headless, ...(urls.length - late.length < 2 ? behind : []), ...compared.silent] }
 }
 
@@ -179,13 +191,13 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCa
       ? 0
       : await firstReached([Number.POSITIVE_INFINITY, ...AGES], (from) => takesEvents(from, blocks))
 
-  // The search does not begin at the first block. Before their own upgrades, Arbitrum and OP Mainnet have states that no tested node
-  // serves.
+  // The search for old states skips the chain's first block. Arbitrum and OP Mainnet have states from before their own upgrades that no
+  // tested node serves.
   const stateDepth = await firstReached(AGES, (from) =>
     node.takes('eth_getBalance', UNKNOWN_ACCOUNT, numberToHex(from)),
   )
 
-  /** Returns the first of these ages (in seconds) of a block for which `holds` returns true, or 0. */
+  /** Returns the first of these ages, in seconds, for which `holds` returns true for the block of that age; 0 if none. */
   async function firstReached(ages: readonly number[], holds: (from: number) => Promise<boolean>): Promise<number> {
     const reaches = (age: number) => {
       if (age === Number.POSITIVE_INFINITY) return holds(0)
@@ -216,7 +228,6 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCa
   }
 }
 
-/** Returns the first candidate for which `holds` returns true; tries them in order. */
 async function firstOf(
   candidates: readonly number[],
   holds: (candidate: number) => boolean | Promise<boolean>,
@@ -225,7 +236,10 @@ async function firstOf(
   return undefined
 }
 
-/** Opens the node at this URL. Its calls bypass the service's retries and switches to other nodes, so that refusals become visible. */
+/**
+ * Returns functions that send requests to the node at this URL. They bypass the service's retries and its switches to other nodes, so that
+ * the check sees each refusal.
+ */
 function openNode(nodes: Nodes, url: string) {
   let isLimited = false
   let failure = 'no answer'
@@ -256,7 +270,7 @@ function openNode(nodes: Nodes, url: string) {
   }
   return {
     ask,
-    /** Returns whether the node returns a result for a call. Repeats a refused call, because nodes fail now and then. */
+    /** Returns whether the node returns a result for a call. Repeats a refused call once, because nodes sometimes fail. */
     takes: async (method: string, ...params: unknown[]): Promise<boolean> =>
       ((await ask(method, ...params)) ?? (await ask(method, ...params))) !== undefined,
     async takesBatch(calls: number): Promise<boolean> {
@@ -274,7 +288,7 @@ function openNode(nodes: Nodes, url: string) {
   }
 }
 
-/** Describes the node's capabilities, then the features of the service that will not work with it. */
+/** Describes the node's capabilities, then the features of the service that will not work with this node. */
 function describe(chain: EvmChain, found: NodeCapabilities): string[] {
   const { chainId, calls, blocks, depth, stateDepth, overrides, simulation } = found
   if (chainId !== chain.id) {

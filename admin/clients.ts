@@ -19,8 +19,8 @@ import { Vault, type VaultKey } from '../lib/vaults/vault.ts'
 const StoredKey = z.looseObject({ pk: z.string(), sk: z.string() })
 
 /**
- * Returns the store of the clients' table with the service's reads and the operator's writes. Every method throws if the table is
- * unreachable or an item does not parse.
+ * Returns a store over the clients' table: the service's reads and the operator's writes. Every method throws if DynamoDB is unreachable or
+ * an item does not parse.
  */
 export function clientsAdminStore(table: OperatorTable) {
   const listed = listedVaultsStore(table)
@@ -42,7 +42,7 @@ export function clientsAdminStore(table: OperatorTable) {
       return inOrder(z.array(Profile).parse(await scan(is('sk', '=', 'CLIENT'))))
     },
 
-    /** Lists all clients with their keys, without their vaults, oldest first; reads the whole table. */
+    /** Lists all clients with their API keys, without their vaults, oldest first; reads the whole table. */
     async listWithKeys(): Promise<(Profile & { readonly keys: readonly ApiKey[] })[]> {
       const items = await scan(any(is('sk', '=', 'CLIENT'), beginsWith('sk', 'KEY#')))
       const [profiles = [], keys = []] = [true, false].map((isProfile) =>
@@ -55,19 +55,19 @@ export function clientsAdminStore(table: OperatorTable) {
       }))
     },
 
-    /** Adds a client; returns false if its id is taken. */
+    /** Adds a client; returns false if a client with the same id exists. */
     create: (client: Profile): Promise<boolean> => table.add(Profile, profileKey(client.clientId), client),
 
-    /** Adds a key to a client; returns false if the client has a key with this id. */
+    /** Adds an API key to a client; returns false if the client has a key with this id. */
     putKey: (clientId: string, key: ApiKey): Promise<boolean> => table.add(ApiKey, apiKeyKey(clientId, key.keyId), key),
 
-    /** Replaces the limits of a key; does nothing if there is no such key. */
+    /** Replaces the limits of an API key; does nothing if the client has no such key. */
     async putLimits(clientId: string, keyId: string, limits: KeyLimits): Promise<void> {
       const changes = [set('limits', KeyLimits.encode(limits))]
       await table.update(apiKeyKey(clientId, keyId), { changes, when: exists('pk') })
     },
 
-    /** Marks a key as revoked at this time; returns false if there is no such key or it is revoked already. */
+    /** Marks an API key as revoked at this time. Returns false if the client has no such key, or if the key is revoked already. */
     revokeKey: (clientId: string, keyId: string, revokedAt: Date): Promise<boolean> =>
       table.update(apiKeyKey(clientId, keyId), {
         changes: [set('revokedAt', Timestamp.encode(revokedAt))],
@@ -75,8 +75,8 @@ export function clientsAdminStore(table: OperatorTable) {
       }),
 
     /**
-     * Adds a vault to a client, and to the list of its chain's vaults, which keeps the latest description. Returns false if the client has
-     * it already.
+     * Adds a vault to a client, and to the list of all vaults on the chain, which keeps the latest description. Returns false if the client
+     * has the vault already.
      */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
       const item = buildItem(Vault, vaultKey(clientId, vault.chainId, vault.address), vault)
@@ -85,8 +85,8 @@ export function clientsAdminStore(table: OperatorTable) {
     },
 
     /**
-     * Removes a vault from a client. If no other client has it, also removes it from the list of its chain's vaults: then `isLast` is true.
-     * Returns undefined if the client does not have it.
+     * Removes a vault from a client. If no other client has the vault, also removes it from the list of all vaults on the chain, and
+     * `isLast` is true. Returns undefined if the client does not have the vault.
      */
     async removeVault(clientId: string, vault: VaultKey): Promise<{ readonly isLast: boolean } | undefined> {
       const clients = vaultClientsKey(vault)
@@ -105,7 +105,8 @@ export function clientsAdminStore(table: OperatorTable) {
         ])
         if (refused.length === 0) return { isLast }
         if (refused.includes(0)) return undefined
-        // Another command added or removed the vault for other clients meanwhile, so the next try reads the list of its clients again.
+        // Another command added or removed the vault for another client meanwhile. The next try reads the list of the vault's clients
+        // again.
       }
     },
 

@@ -7,8 +7,9 @@ const TOLERATED_MS = 5_000
 const Answer = z.object({ headers: z.object({ date: z.string().transform(Date.parse).pipe(z.number()) }) })
 
 /**
- * Returns a clock in epoch milliseconds that is comparable with the clocks of functions, for example for leases. It returns this computer's
- * time. If the `Date` headers of DynamoDB's responses differ by more than five seconds, it returns their time.
+ * Returns a clock in epoch milliseconds whose times are comparable with those of Lambda functions, for example for leases. The clock
+ * returns this computer's time. If that differs by more than five seconds from the `Date` headers of DynamoDB's responses, the clock
+ * returns DynamoDB's time.
  */
 export function createServerClock(client: DynamoDBClient, now: () => number): () => number {
   let ahead = 0

@@ -10,8 +10,8 @@ const Stage = z.enum(['dev', 'staging', 'prod']).optional()
 type Stage = z.output<typeof Stage>
 
 /**
- * Runs the command that these arguments name and returns the lines to print. `connect` opens a stage, or the local service if it gets none.
- * Throws an AdminError for an unknown command, and errors of the command.
+ * Runs the command that these arguments name and returns the lines to print. `connect` opens the stage with this name, or the local service
+ * for undefined. Throws an AdminError for an unknown command, and errors of the command.
  */
 export async function runCommandLine(
   [name, ...args]: readonly string[],
@@ -51,7 +51,7 @@ function parseOptions({ options }: Command, args: readonly string[]): Record<str
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   const option = `--${kebabCase(issue.path.join('.'))}`
-  // An option's value is always a string, so a value of the wrong type can only be a missing one.
+  // An option's value is always a string, so a wrong type can only mean that the option is missing.
   return issue.code === 'invalid_type' ? `${option} is missing` : `${option}: ${issue.message}`
 }
 

@@ -4,7 +4,7 @@ import { Client } from '../lib/clients/client.ts'
 import { Address } from '../lib/core/codecs.ts'
 import type { Admin } from './admin.ts'
 
-/** Command of an operator. */
+/** Command that an operator runs with `npm run admin`. */
 export type Command = {
   readonly summary: string
   /** Options by their names in camel case. */
@@ -44,25 +44,25 @@ export const buildFlagSchema = (meaning: string) => z.boolean().default(false).r
 /** Splits a comma-separated list into its trimmed parts. */
 export const splitList = (text: string) => text.split(',').map((part) => part.trim())
 
-/** Option for a client. */
+/** Command-line option with a client's id. */
 export const clientId = Client.shape.clientId.register(optionHelp, {
   value: 'id',
   meaning: 'The client, as in list-clients',
 })
 
-/** Option for one client instead of all. */
+/** Command-line option with the id of one client; absent for all clients. */
 export const optionalClientId = Client.shape.clientId
   .optional()
   .register(optionHelp, { value: 'id', meaning: 'Only this client, as in list-clients' })
 
-/** Option for a chain. */
+/** Command-line option with a chain's id. */
 export const chain = z
   .string()
   .regex(/^\d+$/, 'must be a chain id such as 8453')
   .pipe(ChainIdText)
   .register(optionHelp, { value: 'id', meaning: 'The chain id, such as 8453' })
 
-/** Option for a vault of a chain. */
+/** Command-line option with the address of a vault. */
 export const address = Address.register(optionHelp, { value: '0x…', meaning: 'The vault contract' })
 
 /** Formats rows under their headings; returns `None.` without rows. */

@@ -6,7 +6,7 @@ import { USER_COMMANDS } from './commands/users.ts'
 import { VAULT_COMMANDS } from './commands/vaults.ts'
 import { WEBHOOK_COMMANDS } from './commands/webhooks.ts'
 
-/** All commands, in the order of the help. */
+/** All commands of `npm run admin`, in the order in which the help lists them. */
 export const COMMANDS: Commands = {
   ...STAGE_COMMANDS,
   ...CLIENT_COMMANDS,

@@ -5,7 +5,7 @@ import { Log } from '../lib/chain/logs.ts'
 import { encodeAggregate, MULTICALL3, multicall3Abi } from '../lib/chain/multicall.ts'
 import { min } from '../lib/core/bigint.ts'
 
-/** Node to compare. `head` is its last block; `ask` returns undefined if it refuses. */
+/** Node to compare. `head` is the number of its last block; `ask` returns undefined if the node refuses a request. */
 export type ComparedNode = {
   readonly name: string
   readonly head: bigint
@@ -23,14 +23,17 @@ export type Comparison = {
 /** Number of requests that a comparison sends to each node. */
 export const COMPARISON_REQUESTS = 3
 
-/** Number of last blocks whose transfers are compared: a range that every provider's plan allows. */
+/** Number of latest blocks whose token transfers are compared. Every provider's plan allows requests for so few blocks. */
 const EVENT_BLOCKS = 2n
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 const Identity = z.object({ number: Quantity, hash: HashText })
 const Events = z.array(Log)
 
-/** Compares nodes of one chain at the lowest of their last blocks: the block's hash, a call of Multicall3, and events. */
+/**
+ * Compares nodes of one chain at the lowest of their last blocks: the block's hash, the result of a call to the contract Multicall3, and
+ * token transfers.
+ */
 export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comparison> {
   const block = nodes.reduce((lowest, { head }) => min(lowest, head), nodes[0]?.head ?? 0n)
   const questions = requestsAt(block)
@@ -58,7 +61,8 @@ export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comp
 }
 
 /**
- * Lists requests whose correct result is the same at every node. `textOf` extracts the part to compare, or returns undefined for a refusal.
+ * Lists requests whose correct result is the same at every node. `textOf` extracts the compared part of a result, or returns undefined for
+ * a refusal.
  */
 function requestsAt(block: bigint) {
   const number = numberToHex(block)
@@ -92,7 +96,10 @@ function requestsAt(block: bigint) {
   ]
 }
 
-/** Call of Multicall3 that reads the balance of an address to which coins are burnt, and the block's time. */
+/**
+ * Call to the contract Multicall3 that reads the balance of the zero address and the block's time. Both change over time, so nodes with
+ * different states return different results.
+ */
 const STATE = encodeAggregate(
   [
     encodeFunctionData({ abi: multicall3Abi, functionName: 'getEthBalance', args: [zeroAddress] }),

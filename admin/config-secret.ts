@@ -2,16 +2,15 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import * as z from 'zod'
 import { readSecretJson, writeSecretJson } from '../lib/aws/secrets.ts'
 
-/** Fields of an environment's secret `config`, as an operator writes them. */
 const Fields = z.record(z.string(), z.unknown())
 
-/** Secret with the node URLs and keys of one environment. */
+/** Secret with the node URLs and API keys of one environment (a stage, or the local service). */
 export type ConfigSecret = {
-  /** Writes these fields, and leaves the others as they are. */
+  /** Writes these fields, and leaves all other fields of the secret unchanged. */
   merge(fields: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-/** Opens the secret with this ARN or name. */
+/** Returns the configuration secret with this ARN or name. */
 export function configSecret(secretId: string, client?: SecretsManagerClient): ConfigSecret {
   return {
     async merge(fields) {

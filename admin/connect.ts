@@ -76,21 +76,22 @@ const LocalState = z.object({
   chains: z.array(z.object({ chainId: z.number(), rpcUrl: z.url(), nodeUrls: z.tuple([z.url()], z.url()).optional() })),
 })
 
-/** Connects to the local service that wrote this state file. Throws an AdminError if it is not running. */
+/**
+ * Returns the operator's services for the local service that wrote this state file. Throws an AdminError if that service is not running.
+ */
 export async function connectLocal(stateFile: string): Promise<Admin> {
   const { dynamoEndpoint, ...state } = await readLocalState(stateFile)
   const client = dynamoClient(localConfig(dynamoEndpoint))
   return localAdmin({ ...state, dynamo: connectOperator(client), sharedNow: createServerClock(client, Date.now) })
 }
 
-/** Parts of a local service, and the connection to its database. */
 type LocalParts = Omit<z.output<typeof LocalState>, 'dynamoEndpoint'> & {
   readonly dynamo: OperatorDynamo
   /** Clock in epoch milliseconds that is comparable with the functions' clocks. */
   readonly sharedNow: () => number
 }
 
-/** Returns the local service with these parts. */
+/** Returns the operator's services for a local service with these tables, queue and chains. */
 export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, tables, chains }: LocalParts): Admin {
   const chainIds = chains.map(({ chainId }) => chainId)
   const open = (table: TableKey) => createOperatorTable(dynamo, tables[table])
@@ -129,7 +130,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
   }
 }
 
-/** Connects to a deployed stage, with the AWS credentials and region of the environment. */
+/** Returns the operator's services for a deployed stage. AWS credentials and region come from the process's environment. */
 export function connectStage(stage: Stage): Admin {
   const client = dynamoClient()
   const dynamo = connectOperator(client)
@@ -170,7 +171,7 @@ export function connectStage(stage: Stage): Admin {
       ...examined,
       checkAccess: () => checkAccess(client, examined.probeTable),
       stage,
-      // The AWS clients that it imports take a quarter of a second to load, and `npm start` does not need them.
+      // The module loads only when needed: its AWS clients take a quarter of a second, and `npm start` does not use them.
       openAccount: async () => (await import('./stage/aws-account.ts')).awsAccount(),
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
@@ -178,12 +179,14 @@ export function connectStage(stage: Stage): Admin {
   }
 }
 
-/** Builds a client of SNS, by default in the region of the AWS configuration. */
+/** Builds an SNS client, by default for the region of the AWS configuration. */
 function snsIn(region?: string): SNSClient {
   return new SNSClient({ ...CLIENT_DEFAULTS, ...(region && { region }) })
 }
 
-/** Time limits in milliseconds of one check of `doctor`, which calls AWS several times, and of one request to another server. */
+/**
+ * Time limit in milliseconds of one check of `doctor`, which calls AWS several times. `QUESTION_MS` limits one request to another server.
+ */
 const LIMIT_MS = 20_000
 const QUESTION_MS = 5_000
 

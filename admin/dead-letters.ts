@@ -14,14 +14,14 @@ type Surroundings = {
   readonly say: (line: string) => void
 }
 
-/** Result of moving one queue's dead letters back. SQS's counts are approximate and some seconds late. */
+/** Result of moving one queue's dead letters back to the queue. SQS's counts are approximate and some seconds late. */
 type RedriveResult = {
   readonly queue: string
   /** Number of messages that were moved back to the queue. */
   readonly moved: number
   /** Number of messages that remain in the dead-letter queue, either hidden or new. */
   readonly left: number
-  /** Reason why some remain; undefined if SQS completed the move. */
+  /** Reason why dead letters remain; undefined if SQS completed the move. */
   readonly problem?: string
 }
 
@@ -32,12 +32,13 @@ type DeadLetterList = {
   readonly letters: readonly { readonly sentAt: Date; readonly body: string }[]
 }
 
-/** Maximum messages that SQS returns in a request, and maximum listed messages of one queue. */
+/** Maximum number of messages that SQS returns in one request. */
 const BATCH = 10
+/** Maximum number of listed dead letters of one queue. */
 export const MAX_LISTED = 100
 /**
- * Seconds for which listed messages are hidden: SQS shows a message only by receiving it. Hidden messages are neither listed again nor
- * moved.
+ * Seconds for which listed messages are hidden, because SQS shows a message only by receiving it. Hidden messages are neither listed again
+ * nor moved back to their queue.
  */
 export const HIDDEN_SECONDS = 30
 
@@ -45,7 +46,7 @@ export const HIDDEN_SECONDS = 30
 const PURGE_MS = 60_000
 
 const POLL_MS = 500
-/** Maximum polls of a move's progress. SQS continues the move after the last poll. */
+/** Maximum number of polls for the progress of a move, one every half second. SQS continues the move after the last poll. */
 const MAX_POLLS = 120
 
 /** Returns operations on the dead letters of a stage's queues. */
@@ -81,7 +82,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     let moved = 0
     for (let polls = 0; polls < MAX_POLLS; polls += 1) {
       const task = await getLastMove(dead.arn)
-      // SQS may not list a move that just started, so its count belongs to the earlier move until the start time changes.
+      // SQS may not yet list a move that just started. Until the listed start time changes, the listed count belongs to an earlier move.
       const isListed = isUnderWay || task?.StartedTimestamp !== before?.StartedTimestamp
       moved = isListed ? (task?.ApproximateNumberOfMessagesMoved ?? 0) : 0
       const toMove = task?.ApproximateNumberOfMessagesToMove ?? 0
@@ -136,8 +137,8 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     },
 
     /**
-     * Deletes the dead letters of this queue, and those that arrive meanwhile. Waits a minute for the deletion; moved messages are
-     * processed again during it. Returns the approximate number left. Throws if SQS refuses, as it does for a second purge within a minute.
+     * Deletes the dead letters of this queue, and those that arrive during the deletion. Waits a minute, because SQS does not report the
+     * end of a deletion. Returns the approximate number left. Throws if SQS refuses, for example a second deletion within a minute.
      */
     async drop(queue: string): Promise<number> {
       const { QueueUrl } = await describeDead(queue)
@@ -147,7 +148,7 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
       return (await describeDead(queue)).count
     },
 
-    /** Moves all dead letters back to their queues, and waits at most a minute for SQS. Joins a move that is already under way. */
+    /** Moves all dead letters back to their queues, and waits at most a minute for SQS. Starts no second move while one is under way. */
     redrive: (): Promise<RedriveResult[]> => ofEach(redriveQueue),
   }
 }

@@ -21,11 +21,11 @@ import { checkPasskeyDomain } from './doctor/passkeys.ts'
 import { checkSecrets, type ReadSecret } from './doctor/secrets.ts'
 import { checkSources } from './doctor/sources.ts'
 
-/** Parts of one environment that the command `doctor` reads. It writes nothing. */
+/** Services of one environment that the command `doctor` uses. The command changes nothing. */
 export type DoctorServices = {
   /** Deployed stage; undefined for the local service. */
   readonly stage: Stage | undefined
-  /** Finds reasons why AWS cannot be called at all; nothing for the local service. */
+  /** Lists reasons why AWS cannot be called at all; empty for the local service. */
   readonly checkAccess: () => Promise<readonly Finding[]>
   readonly probeTable: ProbeTable
   readonly readSecret: ReadSecret
@@ -35,7 +35,7 @@ export type DoctorServices = {
   readonly openAccount: (() => Promise<ExaminedAccount>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
   readonly fetch: typeof fetch
-  /** Time limits of one check, and of one request to another server, in milliseconds. */
+  /** Time limit of one check in milliseconds; `questionMs` is the limit of one request to another server. */
   readonly limitMs: number
   readonly questionMs: number
 }
@@ -53,7 +53,7 @@ type Admin = {
 
 const NOT_LOCAL = 'not on the local service'
 
-/** Error if a finding has the mark FAIL. The command prints its lines as usual output and ends with exit code 1. */
+/** Error if a finding has the mark FAIL. The command prints the error's lines as usual output and ends with exit code 1. */
 export class FailedExamination extends Error {
   readonly lines: readonly string[]
 
@@ -64,10 +64,10 @@ export class FailedExamination extends Error {
 }
 
 /**
- * Returns the findings of an environment, one line each, with the remedy on the next line. Throws FailedExamination with the same lines if
- * one is FAIL. Calls each node URL at most five times, each source of data once, the passkeys' domain twice and the edge's domain twice.
- * Reads the clients' table, and sends AWS at most 53 other requests and two more per hundred vaults. If AWS cannot be called, reports only
- * that.
+ * Runs all checks of an environment. Returns one line per finding, with the remedy on the next line. Throws FailedExamination with the same
+ * lines if a finding is FAIL. Calls each node URL at most five times, each data source once, the passkeys' domain twice, CloudFront's
+ * domain once, and the API's own URL once. Reads the clients' table. Sends AWS at most 53 other requests, and two more per hundred vaults.
+ * If AWS cannot be called, returns only the reason.
  */
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
   const { limitMs, checkAccess, openAccount } = admin.examined
@@ -90,7 +90,7 @@ function listChecks(
   const { stage, readSecret, countSubscribers } = examined
   const command = (text: string) => `npm run admin -- ${text}${stage ? ` --stage ${stage}` : ''}`
 
-  // Several checks use these functions; each reads its data only once.
+  // Several checks use the functions below; each function reads its data only once.
   const getConfig = once(async () => {
     const { data } = Config.safeParse(await readSecret('config'))
     if (!data) throw new Error('the secret config is not of its form')
@@ -122,7 +122,7 @@ function listChecks(
     {
       name: 'nodes',
       look: async () => {
-        // Every chain counts as used if the list of vaults cannot be read.
+        // Every chain counts as used by vaults if the list of vaults cannot be read.
         const [asked, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
         return asked.map((nodes) => {
           const hasVaults = used?.some(({ chain }) => chain === nodes.chain) ?? true
@@ -165,7 +165,7 @@ function listChecks(
     {
       name: 'records',
       look: async () => {
-        // The check can compute the lag without a node's last block, so failing nodes do not stop it.
+        // The check can compute the lag of records without a node's last block, so failing nodes do not stop the check.
         const [used, asked] = await Promise.all([listUsedChains(), askAllNodes().catch(() => [])])
         return await Promise.all(
           used.map(async ({ chain, vaults }) => {

@@ -7,17 +7,20 @@ import * as z from 'zod'
 import { readSecretJson, writeSecretJson } from '../lib/aws/secrets.ts'
 import { EdgeKeyHash } from '../lib/frame/edge.ts'
 
-/** Schema of the keys by which functions recognize CloudFront, by the hash of each key. */
+/** Schema of the secret: the keys by which functions recognize CloudFront, by the hash of each key. */
 const EdgeKeys = z.record(EdgeKeyHash, z.string())
 type EdgeKeys = Readonly<z.output<typeof EdgeKeys>>
 
-/** Secret with the keys that a stage's CloudFront sends to the functions; reads as empty if it does not exist. */
+/** Secret with the keys that a stage's CloudFront distribution sends to the functions. It reads as empty if it does not exist. */
 export type EdgeKeysSecret = {
   read(): Promise<EdgeKeys>
   write(keys: EdgeKeys): Promise<void>
 }
 
-/** Opens the secret with this name; the first write creates it. No function reads it, only CloudFormation at a deploy. */
+/**
+ * Returns the secret with this name; the first write creates it. Only CloudFormation reads the secret, at a deploy. Functions have only the
+ * hashes of its keys.
+ */
 export function edgeKeysSecret(name: string, client: SecretsManagerClient): EdgeKeysSecret {
   const orAbsent = (error: unknown) => {
     if (error instanceof ResourceNotFoundException) return undefined

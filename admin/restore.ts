@@ -12,13 +12,13 @@ type RestoreServices = {
   readonly say: (line: string) => void
 }
 
-/** Request to copy items from the table that AWS restored from a backup under this name. */
+/** Request to copy items into a table of the stage from the table `from`, which AWS restored from a backup. */
 type RestoreRequest = {
   readonly table: TableKey
   readonly from: string
   /** Prefix of the partition keys to restore; all by default. */
   readonly partition?: string | undefined
-  /** True if items that differ are overwritten. */
+  /** True if items of the stage's table are overwritten if they differ from the restored items. */
   readonly isReplaced: boolean
   readonly isConfirmed: boolean
 }
@@ -29,9 +29,9 @@ export type Comparison = { readonly items: number; readonly missing: number; rea
 const Item = z.looseObject({ pk: z.string(), sk: z.string() })
 
 /**
- * Returns a function that compares a restored table with the stage's own. If confirmed, it writes missing items to the stage's table, and
- * if requested overwrites those that differ. It reads pages of 1 MB and skips expired items. Throws if a table cannot be read; writes made
- * until then stay, and the function can run again.
+ * Returns a function that compares a restored table with the stage's table. If confirmed, the function writes missing items to the stage's
+ * table. If requested, it also overwrites different items. It reads pages of 1 MB and skips expired items. It throws if a table cannot be
+ * read; earlier writes stay, and the function can run again.
  */
 export function createItemsRestorer({ dynamo, nameOf, now, say }: RestoreServices) {
   return async ({ table, from, partition = '', isReplaced, isConfirmed }: RestoreRequest): Promise<Comparison> => {

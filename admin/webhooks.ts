@@ -32,7 +32,7 @@ export type GivenUpEvent = WebhookKey & {
   readonly at: Date
 }
 
-/** Numbers of webhooks with undelivered events: those that are resumed, and those that are disabled. */
+/** Numbers of webhooks with undelivered events: active webhooks, to which the service sends them again, and disabled webhooks. */
 export type ResumeCounts = { readonly resumed: number; readonly disabled: number }
 
 /** Returns an operator's operations on the webhooks of clients. `add`, `list` and `remove` do the same as the API's endpoints. */
@@ -72,8 +72,8 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServi
     },
 
     /**
-     * Sends the undelivered events of a client's webhooks now. Returns the number of such webhooks, and the number of disabled ones, which
-     * it skips.
+     * Sends the undelivered events of a client's webhooks now. Returns the number of active webhooks with such events, and the number of
+     * disabled ones, which get none.
      */
     async resume(clientId: string): Promise<ResumeCounts> {
       const behind = (await listAttempts(clientId)).filter(

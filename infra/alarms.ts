@@ -43,25 +43,34 @@ import type { StageEnvironment } from './stages.ts'
 /** Percentage of requests that may fail in a month (the error budget). */
 const ERROR_BUDGET = 0.1
 /**
- * Factor by which failures exceed the budget's even pace in an alarm. At this factor an hour uses 2 % of a month's budget (Google's SRE
- * workbook, chapter 5).
+ * Burn rate from which an alarm goes off. At rate 1, failures use up the error budget in exactly a month. At 14.4, one hour uses 2 % of the
+ * budget (Google's SRE workbook, chapter 5).
  */
 const BURN_RATE = 14.4
-/** Minimum number of requests in 15 minutes, and percentage of failures among them, from which an alarm pages on-call. */
+/** An alarm pages on-call if at least 20 % of the requests in 15 minutes fail. It stays silent below 10 requests. */
 const [MIN_REQUESTS, MAX_FAILED] = [10, 20]
-/** Minimum number of calls of a new version, and percentage of failures among them, from which its deploy is rolled back. */
+/** CodeDeploy rolls a new version back if at least 5 % of its calls fail. Below 50 calls the percentage does not count. */
 const [MIN_CALLS, MAX_ERRORS] = [50, 5]
-/** Number of consecutive periods of five minutes in which a queue's messages wait before an alarm. */
+/** Number of consecutive 5-minute periods in which messages wait in a queue, after which an alarm goes off. */
 const BACKLOG_PERIODS = 6
-/** Minimum number of clients with unreachable servers for an alarm. One server can be down, and two clients may share a host. */
+/**
+ * Minimum number of clients with unreachable webhook servers for an alarm. With fewer, the cause can be on the clients' side: one server is
+ * down, or two clients share a host.
+ */
 const MANY_CLIENTS = 3
 /**
- * Reasons of failed deliveries that can be a fault of this service. With other reasons the server was reached, or its name is not public.
+ * Reasons of failed webhook deliveries that can be a fault of this service. Any other reason means that the client's server was reached, or
+ * that its host is not public.
  */
 const UNREACHED = ['unresolved', 'connection', 'timeout', 'tls'] as const satisfies readonly SendFailure[]
-/** Latency in milliseconds from which an alarm starts. A node is given up after three seconds; with a second node a request takes four. */
+/**
+ * Request latency in milliseconds from which an alarm goes off. A request stays below this limit even if one node does not respond: the
+ * service gives up on the node after 3 s, and the request takes 4 s.
+ */
 const MAX_LATENCY_MS = 5_000
-/** Lag metric of each job. All chains share one metric, whose maximum is the lag of the worst chain. */
+/**
+ * Metric by job that records the age of the job's data (its lag). All chains share one metric; its maximum is the lag of the slowest chain.
+ */
 const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-chain': 'lag of chains',
   'jobs/refresh-market': 'lag of the market',
@@ -69,10 +78,13 @@ const LAG_METRICS: Readonly<Record<string, LoggedMetric>> = {
   'jobs/refresh-rewards': 'lag of rewards',
 }
 
-/** Further metrics in the logs of functions that record the events of chains; `lag of chains` is added separately. */
+/**
+ * Metrics counted in the logs of functions that record blockchain events. `lag of chains` is not in this list, because stages without
+ * tickets count it too.
+ */
 const CHAIN_METRICS = ['lag by chain', 'changed vaults', 'unreported vaults'] as const
 
-/** Names of pages in `docs/runbooks` to which alarms refer. */
+/** Names of the pages in `docs/runbooks` to which the texts of alarms refer. */
 type Runbook =
   | 'blocked-requests'
   | 'changed-vaults'
@@ -92,7 +104,7 @@ type Runbook =
   | 'unreported-vaults'
 
 type AlarmText = {
-  /** Sentences about the effect on users. */
+  /** Sentences about the effect of the failure on users. */
   readonly impact: string
   readonly runbook: Runbook
 }
@@ -104,14 +116,17 @@ type Condition = AlarmText & {
   readonly isSilenceBad?: boolean
 }
 
-/** Alarm thresholds of each queue: the failures of its function per period of 15 minutes, and the number of such periods. */
+/**
+ * Alarm thresholds of the function that consumes each queue. `threshold` is the number of failures per 15 minutes; `periods` is the number
+ * of consecutive 15-minute periods.
+ */
 const QUEUE_FAILURES = {
   deliveryQueue: { runbook: 'late-webhooks', threshold: 3, periods: 1 },
-  // A node that is down for one minute fails all messages of its chain. A group of vaults that always fails does so 15 times per period.
+  // A node that is down for one minute fails all messages of its chain at once, so a single period triggers no alarm. A batch of vaults
+  // (shard) that always fails does so 15 times per period.
   shardQueue: { runbook: 'failing-jobs', threshold: 10, periods: 3 },
 } as const satisfies Record<QueueKey, Pick<Condition, 'runbook' | 'threshold' | 'periods'>>
 
-/** Names of a queue and of its dead-letter queue. */
 type QueueNames = { readonly queue: string; readonly deadLetters: string }
 
 type TopicSettings = { readonly topicName: string; readonly email: string | undefined }
@@ -124,7 +139,7 @@ export function addAlarmsTopic(scope: Construct, { topicName, email }: TopicSett
     // The topic is not encrypted with the account's default SNS key: alarms may not use that key, and they contain no secret.
     enforceSSL: true,
   })
-  // This policy replaces the default one, and lets the alarms of this account publish.
+  // This policy replaces the default one. It allows CloudWatch alarms of this account to publish to the topic.
   topic.addToResourcePolicy(
     new PolicyStatement({
       principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
@@ -143,8 +158,8 @@ type Settings = Pick<StageEnvironment, 'observe'> & {
 }
 
 /**
- * Alarms of a stage, all to one topic. Five of them page on-call, and also report when they end. The others are tickets: their texts begin
- * with `[ticket]`, and only a stage with `observe: 'all'` has them.
+ * Alarms of a stage; all publish to one SNS topic. Five alarms page on-call, and also report when they end. All other alarms are tickets:
+ * their texts begin with `[ticket]`, and only a stage with `observe: 'all'` has them.
  */
 export class Alarms {
   readonly #namespace: string
@@ -157,7 +172,10 @@ export class Alarms {
     this.#observe = observe
   }
 
-  /** Adds alarms that page if failing requests use up the month's error budget too fast, or if transactions or logins fail. */
+  /**
+   * Adds alarms that page on-call if failing requests use up the month's error budget too fast, or if transactions or logins fail. Adds
+   * tickets for slow, refused and throttled requests.
+   */
   onApi(stack: Stack, apiId: string, accessLogs: ILogGroup): void {
     this.#onBurnRate(stack, apiId)
     this.#onFailing(stack, accessLogs, 'transactions', {
@@ -193,8 +211,8 @@ export class Alarms {
   }
 
   /**
-   * Adds the alarm for the error budget. It needs failures in two windows: the hour shows that they matter, the five minutes that they
-   * continue.
+   * Adds the alarm for the error budget. It goes off if too many requests fail both in the last hour and in the last five minutes. The hour
+   * shows that the failures are significant; the five minutes show that they continue.
    */
   #onBurnRate(stack: Stack, apiId: string): void {
     if (this.#observe === 'none') return
@@ -230,7 +248,10 @@ export class Alarms {
     this.#wake(stack, `Failing ${what}`, { ...told, metric, threshold: MAX_FAILED })
   }
 
-  /** Adds tickets for an edge (CloudFront) that fails or refuses most requests, and for a firewall that blocks too many. */
+  /**
+   * Adds three tickets: CloudFront (the edge) fails more than 5 % of requests, refuses more than half of them, or its firewall blocks too
+   * many.
+   */
   onEdge(
     stack: Stack,
     { distributionId, firewall }: { readonly distributionId: string; readonly firewall: string },
@@ -266,7 +287,10 @@ export class Alarms {
     this.#onErrors(name, deployed, { impact, runbook: 'failing-requests', threshold: 1 })
   }
 
-  /** Adds a ticket for repeated failures of a queue's function; retries handle single ones. */
+  /**
+   * Adds a ticket for repeated failures of a function that consumes a queue. A single failure needs no ticket, because SQS delivers the
+   * message again.
+   */
   onConsumer(
     name: FunctionName,
     deployed: ServiceFunction,
@@ -281,8 +305,7 @@ export class Alarms {
     { period = PERIOD, ...condition }: Omit<Condition, 'metric'> & { readonly period?: Duration },
   ): void {
     if (this.#observe !== 'all') return
-    // The function's common code returns a 500 for our own failures and logs them as errors. Lambda counts such a response as a success, so
-    // the log is counted too.
+    // Lambda counts a response with status 500 as a success. The alarm therefore also counts the function's log lines of level ERROR.
     const logged = deployed.logGroup.addMetricFilter('Errors', {
       filterPattern: FilterPattern.stringValue('$.level', '=', 'ERROR'),
       metricNamespace: this.#namespace,
@@ -300,8 +323,8 @@ export class Alarms {
   }
 
   /**
-   * Adds an alarm that pages if webhook messages wait for half an hour, or become dead letters through a fault of this service. Messages
-   * that pause after a failure do not count, nor do events that a client's server refused.
+   * Adds an alarm that pages on-call if webhook messages wait for half an hour, or become dead letters through a fault of this service.
+   * Messages that wait for a retry do not count. Events that a client's server refused do not count either.
    */
   onLateWebhooks(stack: Stack, { queue, deadLetters }: QueueNames): void {
     this.#wake(stack, 'Late webhooks', {
@@ -319,7 +342,7 @@ export class Alarms {
     })
   }
 
-  /** Adds tickets for messages with groups of vaults (shards) that wait too long or become dead letters. */
+  /** Adds tickets for the queue of shards (batches of vaults): one for messages that wait too long, one for dead letters. */
   onShards(stack: Stack, { queue, deadLetters }: QueueNames): void {
     this.#ticket(stack, 'Backlog of shards', {
       impact:
@@ -342,8 +365,8 @@ export class Alarms {
   }
 
   /**
-   * Counts deliveries, failed deliveries, events given up after ten attempts, and disabled webhooks. Adds a ticket for a disabled webhook.
-   * Adds another if so many clients' servers are unreachable that the fault is probably ours.
+   * Counts webhook deliveries, failed deliveries, events given up after ten attempts, and disabled webhooks. Adds a ticket for a disabled
+   * webhook. Adds a ticket if the servers of several clients are unreachable, because the fault is then probably ours.
    */
   onDeliveries(stack: Stack, { logGroup }: ServiceFunction): void {
     if (this.#observe !== 'all') return
@@ -363,7 +386,8 @@ export class Alarms {
           Filters: [
             { Match: '$.message', In: ['deliveries failed'] },
             { Match: '$.reason', In: UNREACHED },
-            // A log line counts only if at least one event was not delivered: one slow response of a busy webhook means nothing.
+            // `failures` counts consecutive failures that suggest a server is down. It is 0 if other events were delivered at the same
+            // time, for example if a busy server responded slowly once.
             { Match: '$.failures', GreaterThan: 0 },
           ],
         },
@@ -375,7 +399,8 @@ export class Alarms {
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
-        // The period is an hour, because a quiet client has few events. A webhook that is behind gets twelve test requests in this time.
+        // The period is an hour, because a quiet client has few events. In an hour, a webhook whose server is down gets twelve test
+        // requests.
         period: Duration.hours(1),
       }),
       threshold: MANY_CLIENTS,
@@ -388,8 +413,8 @@ export class Alarms {
   }
 
   /**
-   * Adds an alarm for a job whose data lags, or of which one input has no successful run for three periods. The alarm of refresh-chain
-   * pages; its metric is the lag of the worst chain with vaults. The alarms of other jobs are tickets.
+   * Adds an alarm for a job whose data is late, or one of whose inputs has no successful run for three periods. The alarm of refresh-chain
+   * pages on-call; its metric is the lag of the slowest chain with vaults. The alarms of other jobs are tickets.
    */
   onJob(name: FunctionName, deployed: ServiceFunction, { impact, everyMinutes, runs }: JobContract): void {
     const lag = LAG_METRICS[name]
@@ -402,8 +427,8 @@ export class Alarms {
     const runsOfInput = minutes / everyMinutes
     const ofFunction = { FunctionName: deployed.functionName }
     const limit = maxLagSeconds({ everyMinutes })
-    // The count of successful runs is too low if all runs of one input are missing. The tolerance (0.8) covers a run that the clock moves
-    // into another period.
+    // The alarm goes off if all successful runs of one input are missing. The limit is 80 % of these runs, because the clock can move one
+    // run into another period.
     const tooFew = runs.length * runsOfInput - 0.8 * runsOfInput
     const add = isOfChains ? this.#wake : this.#ticket
     add.call(this, deployed, 'Late', {
@@ -425,18 +450,18 @@ export class Alarms {
     })
   }
 
-  /** Adds the log of a function that records the events of chains to the chains' metrics. */
+  /** Counts the metrics of chains (lag, changed vaults, unreported vaults) in the log of a function that records blockchain events. */
   countChains({ logGroup }: ServiceFunction): void {
     if (this.#observe !== 'none') addLogMetric(this.#namespace, 'lag of chains', [logGroup])
     for (const name of CHAIN_METRICS) this.count(name, [logGroup])
   }
 
-  /** Counts in this function's log the reads about which two node hosts disagree. */
+  /** Counts, in this function's log, reads of a chain to which two node hosts give different results, or one gives none. */
   countDisagreements({ logGroup }: ServiceFunction): void {
     this.count('nodes disagree on what is recorded', [logGroup])
   }
 
-  /** Adds tickets for vaults whose code or price changed, for clients that get no events, and for nodes that disagree on recorded data. */
+  /** Adds three tickets: the code or price of a vault changed, clients get no events of vaults, or nodes disagree on data to record. */
   onChains(stack: Stack): void {
     this.#onLogged(stack, 'changed vaults', 1, {
       impact:
@@ -456,12 +481,15 @@ export class Alarms {
     })
   }
 
-  /** Adds these logs to a metric that only tickets and the dashboard use. */
+  /** Counts a metric in these logs if the stage has tickets and a dashboard (`observe: 'all'`). Nothing else uses such a metric. */
   count(metricName: LoggedMetric, logs: readonly ILogGroup[]): void {
     if (this.#observe === 'all') addLogMetric(this.#namespace, metricName, logs)
   }
 
-  /** Adds tickets for metrics that functions of several areas of the API log: disagreeing nodes, and requests without a rate count. */
+  /**
+   * Adds two tickets for metrics that several stacks log: nodes disagree on data to sign, and requests that the rate limiter could not
+   * count.
+   */
   onCounted(stack: Stack): void {
     this.#onLogged(stack, 'nodes disagree on what is signed', 3, {
       impact:
@@ -475,7 +503,7 @@ export class Alarms {
     })
   }
 
-  /** Adds a ticket for job runs that failed after all retries: this queue holds their inputs. */
+  /** Adds a ticket for job runs that failed after all retries. The queue with this name holds the inputs of these runs. */
   onDeadLetters(stack: Stack, queueName: string): void {
     this.#ticket(stack, 'Undone runs', {
       impact: 'Runs of a job failed for good; the queue holds their inputs.',
@@ -523,14 +551,14 @@ export class Alarms {
     })
   }
 
-  /** Builds the topic's ARN from its fixed name, so that no stack reads it from another. */
+  /** Builds the ARN of the topic from its fixed name. A CDK reference would make the alarm's stack depend on the stack of the topic. */
   #action(alarm: AlarmBase): IAlarmAction {
     const alarmActionArn = Stack.of(alarm).formatArn({ service: 'sns', resource: this.#topicName })
     return { bind: () => ({ alarmActionArn }) }
   }
 }
 
-/** Adds the alarm that stops a deploy if too many of the new version's calls fail. It has no action; CodeDeploy reads its state. */
+/** Adds the alarm that stops a deploy if too many calls of the new version fail. The alarm notifies nobody; CodeDeploy reads its state. */
 export function newVersionAlarm(deployed: ServiceFunction, namespace: string, name: FunctionName): Alarm {
   const period = Duration.minutes(10)
   const { version } = deployed.lambda.currentVersion

@@ -19,13 +19,13 @@ type Settings = StackProps & {
   readonly shared: SharedStack
 }
 
-// All methods but OPTIONS, for a route that refuses unknown paths. The gateway answers a preflight itself only on paths without a route for
-// OPTIONS, which $default and ANY include (docs/decisions/0002-http-api.md).
+// All methods but OPTIONS, for the route that refuses unknown paths. API Gateway answers a CORS preflight itself only if no route matches
+// OPTIONS. The routes $default and ANY would match OPTIONS (docs/decisions/0002-http-api.md).
 const UNKNOWN_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UNKNOWN_PATHS = ['/', '/{proxy+}']
 
-// Format of an access log line. It has the route but not the path, which can contain a wallet's address. It has no query, header or
-// caller's address.
+// Format of a line in the access log. A line has the route but not the path, which can contain a wallet's address. It has no query, no
+// headers, and no address of the caller.
 const ACCESS_LOG = JSON.stringify({
   time: '$context.requestTime',
   requestId: '$context.requestId',
@@ -39,9 +39,9 @@ const ACCESS_LOG = JSON.stringify({
 })
 
 /**
- * Public HTTP API of a stage: throttled, logged, and open only to the web pages of its environment. One OpenAPI document has all its
- * routes, because API Gateway's own API allows ten calls a second and refuses concurrent changes. Its functions are in other stacks, which
- * are deployed first and have fixed names.
+ * Public HTTP API of a stage: throttled, logged, and open only to the web pages of its environment. One OpenAPI document creates all
+ * routes, because API Gateway's management API allows ten calls a second and refuses concurrent changes. The functions behind the routes
+ * are in other stacks; this stack addresses each by its fixed name.
  */
 export class ApiStack extends Stack {
   /** URL of the API for callers, without a slash at the end. */
@@ -90,7 +90,6 @@ export class ApiStack extends Stack {
     new CfnOutput(this, 'ApiUrl', { value: api.attrApiEndpoint })
   }
 
-  /** Builds the OpenAPI document from which API Gateway makes the API. */
   #document(title: string, corsOrigins: readonly string[]) {
     const methods = new Set(ENDPOINTS.map(([, { method }]) => method))
     const paths: Record<string, Record<string, object>> = {}
@@ -141,7 +140,6 @@ export class ApiStack extends Stack {
   }
 }
 
-/** Lists the paths and methods that lead to a contract's function. */
 function routesOf({ method, path, aliases = [] }: EndpointContract): (readonly [path: string, method: string])[] {
   const [paths, methods] =
     path === '$default' ? [UNKNOWN_PATHS, UNKNOWN_METHODS] : [[path, ...aliases], methodsOf({ method })]
@@ -162,7 +160,10 @@ function operation(name: FunctionName, path: string) {
   }
 }
 
-/** Returns the name of the integration of a function in the document: component names of OpenAPI contain no slash. */
+/**
+ * Returns the name of a function's integration in the OpenAPI document. It has no slash, because OpenAPI allows none in the name of a
+ * component.
+ */
 function integrationOf(name: FunctionName): string {
   return name.replace('/', '-')
 }

@@ -8,16 +8,15 @@ import { readStages } from './stages.ts'
 // The account and region of all stacks are those of the deployer's AWS credentials.
 const app = new App({
   context: {
-    // The setting makes synthesis fail for a template that CloudFormation would refuse; the default is a warning.
+    // With this setting, synthesis fails for a template that CloudFormation would refuse. The default is only a warning.
     [VALIDATE_AGAINST_DEFAULT_RULES]: true,
-    // Stacks read each other's outputs at deploy time. With CloudFormation exports, a value could not change while another stack imports
-    // it.
+    // Stacks read each other's outputs at deploy time. With CloudFormation exports, no output could change while another stack imports it.
     [DEFAULT_CROSS_STACK_REFERENCES]: 'weak',
   },
 })
-// Folders into which `npm run docs:build` and `npm run build --workspace wallet` write.
+// Folders of the built documentation (`npm run docs:build`) and the built wallet (`npm run build --workspace wallet`).
 const built = { docs: 'dist/docs', wallet: 'wallet/dist' }
-// A finding of these security checks stops the synthesis unless the code acknowledges it with a reason.
+// Each finding of these security checks stops the synthesis, unless the code acknowledges the finding with a reason.
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
 const stages = await readStages(app.node.tryGetContext('stages')).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)

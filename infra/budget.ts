@@ -4,8 +4,8 @@ import type { Construct } from 'constructs'
 type Settings = { readonly name: string; readonly monthlyUsd: number; readonly email: string }
 
 /**
- * Adds a budget of the whole AWS account (docs/runbooks/budget.md). AWS sends e-mails when 80 % are spent, and when it forecasts more than
- * 100 %. It has no filter by tags, which would count nothing until the tags are activated.
+ * Adds a budget of the whole AWS account (docs/runbooks/budget.md). AWS sends an e-mail when 80 % of the budget are spent, and when it
+ * forecasts more than 100 %. The budget has no filter by tags: such a filter counts nothing until somebody activates the tags.
  */
 export function addBudget(scope: Construct, { name, monthlyUsd, email }: Settings): void {
   const mailAt = (notificationType: 'ACTUAL' | 'FORECASTED', threshold: number) => ({

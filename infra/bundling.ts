@@ -6,10 +6,10 @@ import { type BuildOptions, buildSync } from 'esbuild'
 import { CONSUMERS, ENDPOINTS, type FunctionName, JOBS } from './functions.ts'
 import { copyZod, trimOwnCode } from './trimming.ts'
 
-/** Upload of a function: its code, the JSON files that it serves, and its bytes by source file. */
+/** Upload of a Lambda function: its code, the JSON files that it serves, and the share of each source file in the code, in bytes. */
 export type Bundle = {
   readonly code: Uint8Array
-  /** Paths of the JSON files in the function's folder, which it reads beside its code. */
+  /** Paths of the JSON files in the function's folder. The function reads them at run time. */
   readonly served: readonly string[]
   readonly bytesByFile: ReadonlyMap<string, number>
 }
@@ -17,7 +17,7 @@ export type Bundle = {
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LAMBDA_CREDENTIALS = fileURLToPath(import.meta.resolve('./lambda-credentials.ts'))
 const NO_ENDPOINT_DISCOVERY = fileURLToPath(import.meta.resolve('./no-endpoint-discovery.ts'))
-/** Files from which the SDK's clients read their version. */
+/** Matches the package.json files from which the AWS SDK's clients read their own version. */
 const SDK_VERSION = /(^|\/)node_modules\/@aws-sdk\/[^/]+\/package\.json$/
 
 const OPTIONS = {
@@ -29,33 +29,37 @@ const OPTIONS = {
   absWorkingDir: ROOT,
 } satisfies BuildOptions
 
-/** Keeps the names of our functions: stack traces then need no source map, which takes 20 ms of each cold start. */
+/**
+ * `keepNames` makes stack traces show the names of functions. Stack traces then need no source map, which would take 20 ms of each cold
+ * start.
+ */
 const OWN_CODE_OPTIONS = { ...OPTIONS, packages: 'external', keepNames: true } satisfies BuildOptions
 
 const WITH_PACKAGES = {
   ...OPTIONS,
   // ES modules come first: the packages' CommonJS forms call `require`, which an ES module does not have.
   mainFields: ['module', 'main'],
-  // The bundle has the AWS SDK that was tested, not the runtime's own.
-  // The SDK imports this package for operations with an event stream. DynamoDB and Secrets Manager have none: 14 KiB.
+  // Only this package stays out of the bundles. The AWS SDK imports it for operations with an event stream, and DynamoDB and Secrets
+  // Manager have none. A bundle is 14 KiB smaller without it.
   external: ['@smithy/core/event-streams'],
   alias: {
     '@aws-sdk/credential-provider-node': LAMBDA_CREDENTIALS,
     '@aws-sdk/middleware-endpoint-discovery': NO_ENDPOINT_DISCOVERY,
   },
-  // The SDK's clients read their own package.json for the version in their user agent: 2 KiB each. `verifyInputs` refuses all other JSON.
+  // JSON files become empty, to keep the package.json files of the AWS SDK's clients (2 KiB each) out of the bundles. `verifyInputs` throws
+  // if a bundle contains any other JSON file.
   loader: { '.json': 'empty' },
   minify: true,
   legalComments: 'none',
   metafile: true,
   write: false,
-  // Our own code is first bundled outside the repository.
+  // esbuild searches packages here, because the code to bundle is in a temporary folder outside the repository.
   nodePaths: [join(ROOT, 'node_modules')],
 } satisfies BuildOptions
 
 /**
- * Bundles each function into one ES module, as it is deployed. Reads packages once for all functions. Throws if esbuild does, or if a
- * package reads JSON.
+ * Bundles each function into one ES module, ready for upload. Reads packages once for all functions. Throws if esbuild fails, or if a
+ * package imports a JSON file.
  */
 export function buildBundles(names: readonly FunctionName[]): ReadonlyMap<FunctionName, Bundle> {
   const ownCode = mkdtempSync(join(tmpdir(), 'vaultline-own-code-'))
@@ -95,7 +99,10 @@ export function buildBundles(names: readonly FunctionName[]): ReadonlyMap<Functi
 
 let all: ReadonlyMap<FunctionName, Bundle> | undefined
 
-/** Returns the bundle of one function. The first call builds all bundles, in a third of the time that single builds take. */
+/**
+ * Returns the bundle of one function; throws if no function has this name. The first call builds all bundles, which takes a third of the
+ * time of single builds.
+ */
 export function readBundle(name: FunctionName): Bundle {
   all ??= buildBundles([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([each]) => each))
   const made = all.get(name)
@@ -103,7 +110,7 @@ export function readBundle(name: FunctionName): Bundle {
   return made
 }
 
-/** Throws if a bundle of these files contains a JSON file that would be empty in it. */
+/** Throws if a source file of the bundle is JSON, because esbuild empties JSON files. Ignores the package.json files of the AWS SDK. */
 export function verifyInputs(files: readonly string[]): void {
   const emptied = files.filter((file) => file.endsWith('.json') && !SDK_VERSION.test(file))
   if (emptied.length > 0) throw new Error(`A bundle would be without the content of ${emptied.join(', ')}.`)
@@ -116,51 +123,55 @@ export function writeBundle({ code, served }: Bundle, directory: string): void {
   for (const path of served) cpSync(path, join(directory, basename(path)))
 }
 
-/** Size budgets in KiB of the functions that exceed the default, with the reason. */
+/**
+ * Maximum bundle sizes in KiB, for functions whose maximum is not the default. Each comment names the large parts of the bundles below it.
+ */
 const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
-  // The library that verifies passkeys, with all certificate formats: 310 KiB.
+  // The library that verifies passkeys, with all certificate formats, takes 310 KiB of these bundles.
   'accounts/register': 666,
   'accounts/login': 646,
   'accounts/recover': 669,
   'accounts/credentials-add': 676,
-  // Wallets of two kinds of chains, and their signatures.
+  // This bundle contains the checks of wallet signatures for two kinds of chains.
   'accounts/wallets-link': 484,
-  // Campaigns and balances on seven chains, with their APIs; claims are simulated.
+  // These bundles contain the API clients for reward campaigns and for balances on seven chains. Reward claims are also simulated.
   'vaults/claim-rewards': 451,
   'activity/rewards': 435,
   'portfolio/all-balances': 462,
-  // The protocols, vault terms, yields over three ranges, and token values.
+  // These bundles contain all vault protocols, the vaults' terms, yields over three periods, and token prices.
   'vaults/list': 498,
   'vaults/vault': 495,
-  // The bridge's API, with its pause in the cache table, and the comparison of two hosts: 10 KiB. Deposits add what is pinned of vaults.
-  // Half a KiB is the amounts that work, in error details; 7 KiB are remembered quotes.
+  // These bundles contain the client of the bridge's API, its pause in the cache table, and the comparison of two nodes (10 KiB). Deposits
+  // also check a vault's confirmed code and price. Error details with possible amounts take half a KiB; stored quotes take 7 KiB.
   'vaults/deposit': 545,
   'vaults/withdraw': 531,
   'vaults/claim': 530,
   'vaults/cancel': 515,
-  // The records and their fold, values of transfers, and yields over three ranges: the largest read-only functions.
+  // These bundles contain the vault records and their aggregation, values of transfers, and yields over three periods. They are the largest
+  // bundles of functions that only read.
   'activity/positions': 496,
   'activity/position': 506,
   'activity/deposits': 498,
   'activity/withdrawals': 498,
-  // The chains and the evidence of transfers, the vaults' events in fills, and the bridge's API for hints: 28 KiB.
+  // This bundle searches bridge transfers on both chains and finds vault events in the transaction that completes a transfer. With the
+  // client of the bridge's API, that takes 28 KiB.
   'vaults/cross-chain-status': 508,
-  // The records, for requests of vaults that use request ids.
+  // These bundles contain the vault records, for vaults that identify requests by an id.
   'vaults/deposit-status': 490,
   'vaults/withdraw-status': 491,
-  // The records, the bridge and its API for hints, and the clients' events before and after finality with their types. The queue, and
-  // amounts and yields of accounts for event entries: 14 KiB. No caller waits for it.
+  // This bundle contains the vault records, the bridge with the client of its API, and the clients' events before and after finality. The
+  // queue, and amounts and yields in events, take 14 KiB. The size slows no caller, because the job is scheduled.
   'jobs/refresh-chain': 647,
-  // The same without the bridge, and with metrics.
+  // This bundle contains the same as that of jobs/refresh-chain, without the bridge and with metrics.
   'queues/refresh-shard': 578,
-  // The clients' events, the queue, the source's API with its pause, and the comparison of two hosts.
+  // This bundle contains the clients' events, the queue, the client of the rewards API with its pause, and the comparison of two nodes.
   'jobs/refresh-rewards': 478,
-  // Only the frame: middy, the logger, zod, and the check of the edge's key.
+  // These bundles contain only the common code of endpoints: middy, the logger, zod, and the check of CloudFront's key.
   'system/health': 113,
   'system/apple-app-site-association': 113,
   'system/assetlinks': 114,
   'system/openapi': 113,
-  // The frame and every contract: it grows by 1 or 2 KiB with each endpoint.
+  // This bundle contains the common code and every contract: it grows by 1 or 2 KiB with each endpoint.
   'system/unknown-route': 227,
 }
 

@@ -154,7 +154,7 @@ export function addDashboard(stack: Stack, settings: Settings): void {
   })
 }
 
-/** Adds a Contributor Insights rule that counts the stage's warnings by the values of these log fields; returns the rule's name. */
+/** Adds a Contributor Insights rule that counts the stage's warnings by the values of these log fields. Returns the rule's name. */
 function countErrors(stack: Stack, name: string, what: string, Keys: readonly string[]): string {
   const ruleName = `${name}-${what}`
   new CfnInsightRule(stack, `${what} rule`, {
@@ -171,7 +171,10 @@ function countErrors(stack: Stack, name: string, what: string, Keys: readonly st
   return ruleName
 }
 
-/** Returns graphs of CloudFront and of the firewall with this name, in CloudFront's region. CloudFront's metrics do not name the stage. */
+/**
+ * Returns graphs of CloudFront and of the firewall with this name, in CloudFront's region. CloudFront's metrics do not name the stage, so
+ * their graph covers all distributions of the account.
+ */
 function edgeRow(firewall: string): GraphWidget[] {
   const judged = (metric: 'AllowedRequests' | 'BlockedRequests') =>
     firewallMetric(firewall, metric).with({ region: EDGE_REGION })
@@ -190,7 +193,10 @@ function graph(title: string, left: readonly IMetric[]): GraphWidget {
   return new GraphWidget({ title, left: [...left], period: PERIOD, width: WIDTH, height: HEIGHT })
 }
 
-/** Builds a metric from a search expression, optionally in another region. The label names the line if the search finds only one. */
+/**
+ * Builds a metric from a CloudWatch search expression, optionally in another region. The label names the graph's line if the expression
+ * returns only one.
+ */
 function search(expression: string, label = '', searchRegion?: string): MathExpression {
   return new MathExpression({ expression, label, period: PERIOD, ...(searchRegion && { searchRegion }) })
 }

@@ -19,7 +19,7 @@ type BootstrapRole = 'deploy' | 'file-publishing' | 'lookup'
 
 /**
  * IAM roles that GitHub Actions workflows assume in the stage's account, without stored keys. A workflow in the GitHub environment with the
- * stage's name may deploy. One in the environment with the suffix `-diff` may only read deployed stacks.
+ * stage's name may deploy. A workflow in the environment with the suffix `-diff` may only read deployed stacks.
  */
 export class DeployerStack extends Stack {
   readonly #deployedFrom: string
@@ -33,7 +33,7 @@ export class DeployerStack extends Stack {
     this.#role('Diff', `${stage}-diff`, ['lookup'])
   }
 
-  /** Adds a role that may only assume roles of `cdk bootstrap`, which do all the work. */
+  /** Adds a role whose only permission is to assume roles of `cdk bootstrap`. Those roles change the account. */
   #role(id: string, environment: string, assumes: readonly BootstrapRole[]): void {
     const role = new Role(this, id, {
       assumedBy: this.#workflow(environment),

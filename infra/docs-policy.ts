@@ -1,6 +1,6 @@
 /**
- * Returns the `Content-Security-Policy` of the documentation. Pages run only their own scripts and call the API at this origin (default:
- * their own). Code blocks have their colours in inline styles.
+ * Returns the `Content-Security-Policy` header of the documentation. Its pages may run only scripts of their own origin. They may send
+ * requests to their own origin and to `apiOrigin`. Inline styles are allowed, because they colour the code blocks.
  */
 export function docsPolicy(apiOrigin?: string): string {
   return [

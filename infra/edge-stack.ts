@@ -32,13 +32,14 @@ type Settings = StackProps &
   }
 
 /**
- * HTTP error statuses that CloudFront caches for ten seconds by default, for all callers of the same path. Their cache time is set to 0.
+ * HTTP error statuses that CloudFront caches for ten seconds by default, for all callers of the same path. An error can concern a single
+ * caller, so the cache time of errors is set to 0.
  */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 
 /**
- * CloudFront distribution in front of the API of a stage, with its firewall and alarms. All of it is in the one region where CloudFront
- * reads certificates and firewalls and publishes metrics. It refers to no other stack.
+ * CloudFront distribution in front of a stage's API, with its firewall and alarms. The whole stack is in us-east-1, the only region where
+ * CloudFront reads certificates and firewalls and publishes metrics. The stack refers to no other stack.
  */
 export class EdgeStack extends Stack {
   constructor(scope: Construct, { stage, edge, endpoints, observe, alarmEmail: email, ...props }: Settings) {
@@ -58,7 +59,8 @@ export class EdgeStack extends Stack {
       // CloudFront does not compress, because a response's signature covers the bytes that the function sends.
       compress: false,
     }
-    // Only public documents are cached, by their cache-control: a cached response would bypass the check of the API key.
+    // CloudFront caches only public documents, by their cache-control header. Cached responses of other endpoints would bypass the check of
+    // the API key.
     const documents = { ...behavior, cachePolicy: this.#documentsPolicy() }
     const distribution = new Distribution(this, 'Distribution', {
       comment: this.node.path,
@@ -66,7 +68,7 @@ export class EdgeStack extends Stack {
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.domain.certificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
-      // IPv6 is off, because the firewall would count each address separately, and one user has countless addresses.
+      // IPv6 is off: the firewall counts requests per address, and one user can have countless IPv6 addresses.
       enableIpv6: false,
       webAclId: firewall.acl.attrArn,
       errorResponses: CACHED_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
@@ -89,8 +91,8 @@ export class EdgeStack extends Stack {
   }
 
   /**
-   * Returns a policy that forwards everything but the host and cookies. The gateway finds its API by its own host, and the API uses no
-   * cookies. With cookies CloudFront would remove If-None-Match
+   * Returns a policy that forwards all headers but the host, and no cookies. API Gateway needs its own host name to find the API. The API
+   * uses no cookies; if CloudFront forwarded them, it would remove If-None-Match
    * (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html).
    */
   #requestPolicy(): OriginRequestPolicy {
@@ -102,7 +104,7 @@ export class EdgeStack extends Stack {
     })
   }
 
-  /** Returns a policy whose cache key has the path, the accepted encoding, and the header Origin, on which responses depend. */
+  /** Returns a policy whose cache key has the path, the accepted encoding, and the header Origin. Responses depend on all three. */
   #documentsPolicy(): CachePolicy {
     return new CachePolicy(this, 'Documents', {
       comment: 'Public documents, by their cache-control',
@@ -123,8 +125,8 @@ function listDocuments(endpoints: readonly EndpointContract[]): readonly string[
 }
 
 /**
- * Returns a reference that CloudFormation resolves to CloudFront's key at the deploy. The template contains no key; its reference changes
- * with the key.
+ * Returns a reference that CloudFormation replaces by CloudFront's secret key at the deploy, so that the template contains no key. The
+ * reference names the hash of the key, so a new key changes the template.
  */
 function keyReference(stage: Stage, { keys: [sent] }: EdgeEnvironment): string {
   return SecretValue.secretsManager(edgeSecretName(stage), { jsonField: sent }).unsafeUnwrap()

@@ -9,9 +9,10 @@ import type { SharedStack } from './shared-stack.ts'
 type Settings = StackProps & { readonly shared: SharedStack; readonly endpoints: typeof ENDPOINTS }
 
 const FUNCTION_SETTINGS = {
-  // This memory size gives a function one whole vCPU. A request runs on one thread: less lengthens cold starts, more gains nothing.
+  // With this memory, Lambda gives a function one whole vCPU. Less memory lengthens cold starts. More memory gains nothing, because a
+  // request runs on one thread.
   memoryMiB: 1769,
-  // Time limit of a request, with all calls to nodes and APIs. The function itself returns a 504 half a second earlier.
+  // Time limit of a request, including all calls to nodes and APIs. The function itself responds with 504 half a second earlier.
   timeout: Duration.seconds(10),
 }
 

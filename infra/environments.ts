@@ -11,7 +11,10 @@ export type Stage = (typeof STAGES)[number]
 export type Environment = {
   /** Origins of the web pages that may call the API from a browser, and create and use passkeys. */
   readonly corsOrigins: readonly string[]
-  /** Relying party of the passkeys. Its id is the domain of the web pages or a parent domain; it must never change. */
+  /**
+   * Relying party of the passkeys. Its id is the domain of the web pages or a parent domain. The id must never change, because existing
+   * passkeys work with it only.
+   */
   readonly relyingParty: Omit<RelyingParty, 'webOrigins'>
   readonly rateLimits: RateLimits
 }
@@ -19,7 +22,6 @@ export type Environment = {
 /** Usual origins of web pages under development with Next, Vite and Expo. */
 export const LOCALHOST = ['http://localhost:3000', 'http://localhost:5173', 'http://localhost:8081']
 
-/** Invented mobile applications for local passkeys. */
 const EXAMPLE_APPS = {
   iosApps: ['ABCDE12345.example.wallet'],
   androidApps: [
@@ -39,7 +41,7 @@ export const LOCAL = {
   rateLimits: { perNetwork: 5000, perUser: 500, perSeed: 5000 },
 } as const satisfies Environment
 
-/** CORS headers, and the seconds that a browser may cache a preflight's response. All environments use the same values. */
+/** CORS headers, and the seconds for which a browser may cache the response to a preflight. All environments use the same values. */
 export const CORS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest', 'if-none-match'],
   exposeHeaders: [
@@ -92,8 +94,8 @@ export function configSecretName(stage: Stage | 'local'): string {
 }
 
 /**
- * Returns the name of the secret with the keys that CloudFront sends, in CloudFront's region. Functions recognize CloudFront by them; an
- * operator's command fills the secret.
+ * Returns the name of the secret with the keys that CloudFront sends to functions, in CloudFront's region. Functions recognize CloudFront
+ * by such a key. The operator's command add-edge-key fills the secret.
  */
 export function edgeSecretName(stage: Stage): string {
   return `vaultline/${stage}/edge`
@@ -104,7 +106,7 @@ export function alarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-alarms`
 }
 
-/** Returns the name of the SNS topic of the edge's alarms, in CloudFront's region. */
+/** Returns the name of the SNS topic of CloudFront's alarms, which is in CloudFront's region. */
 export function edgeAlarmsTopicName(stage: Stage): string {
   return `vaultline-${stage}-edge-alarms`
 }

@@ -7,7 +7,7 @@ import { MAX_BODY_BYTES } from '../lib/frame/request.ts'
 import type { EdgeEnvironment } from './stages.ts'
 
 type Settings = Pick<EdgeEnvironment, 'requestsPerMinute' | 'servers'> & {
-  /** Name of the firewall's metrics, such as `vaultline-dev`. */
+  /** Name of the firewall and of its metrics, such as `vaultline-dev`. */
   readonly name: string
   readonly endpoints: readonly EndpointContract[]
 }
@@ -21,13 +21,13 @@ const WINDOW_SECONDS = 60
 const REFUSALS = ['payload_too_large', 'too_many_requests', 'rate_limit_exceeded'] as const satisfies ErrorCode[]
 type Refusal = (typeof REFUSALS)[number]
 
-/** Headers that samples of requests show redacted. */
+/** Headers whose values AWS WAF hides in its samples of requests, because they contain secrets. */
 const SECRET_HEADERS = [KEY_HEADER, 'authorization']
 
 /**
- * Firewall in front of the CloudFront distribution of a stage. It refuses bodies that no function accepts, and callers over their rate. AWS
- * WAF counts with a delay of some seconds and roughly; the functions enforce the exact limits of keys and attempts. It writes no logs,
- * which would show who reads which wallet. Metrics and samples show the refused requests.
+ * Firewall in front of a stage's CloudFront distribution. It refuses bodies that no function accepts, and callers that exceed their rate.
+ * AWS WAF counts roughly and some seconds late; the functions enforce the exact limits of keys and attempts. The firewall writes no logs,
+ * because logs would show who reads which wallet. Metrics and samples show the refused requests.
  */
 export class Firewall extends Construct {
   readonly acl: CfnWebACL
@@ -36,7 +36,7 @@ export class Firewall extends Construct {
     super(scope, 'Firewall')
     const rules: readonly Pick<Rule, 'name' | 'statement' | 'action' | 'overrideAction'>[] = [
       {
-        // The rule only counts: blocking by reputation could stop a withdrawal by mistake.
+        // This rule only counts requests: blocking by the reputation of an IP address could stop a user's withdrawal by mistake.
         name: 'reputation',
         statement: {
           managedRuleGroupStatement: { vendorName: 'AWS', name: 'AWSManagedRulesAmazonIpReputationList' },
@@ -55,7 +55,8 @@ export class Firewall extends Construct {
         action: blockWith('too_many_requests'),
       },
       {
-        // Preflights have a count of their own: a page whose preflight is refused can read neither the error nor retry-after.
+        // Preflights have a separate limit, so that other requests do not use it up. A page whose preflight is refused can read neither the
+        // error nor the header retry-after.
         name: 'preflights-by-address',
         statement: perAddress(requestsPerMinute.address, preflights()),
         action: blockWith('too_many_requests'),
@@ -80,7 +81,7 @@ export class Firewall extends Construct {
     })
   }
 
-  /** Returns a statement that excludes these servers' addresses from a rule; undefined, which excludes none, if there are no servers. */
+  /** Returns a statement that exempts the addresses of these servers from a rule; undefined if there are no servers. */
   #notServers(servers: readonly string[]): Statement | undefined {
     if (servers.length === 0) return undefined
     const addresses = [...servers]
@@ -89,7 +90,7 @@ export class Firewall extends Construct {
   }
 }
 
-/** Matches bodies larger than a function accepts, including those longer than the part that WAF inspects. */
+/** Matches bodies larger than any function accepts. `oversizeHandling` makes it also match bodies too large for WAF to inspect. */
 function largeBodies(): Statement {
   return {
     sizeConstraintStatement: {
@@ -102,7 +103,8 @@ function largeBodies(): Statement {
 }
 
 /**
- * Matches paths of accounts that need no user session: to register, log in and recover. They need only a client's key, which is no secret.
+ * Matches the paths to register, log in and recover an account. These requests need no user session, only a client's API key, which is no
+ * secret.
  */
 function accountPaths(endpoints: readonly EndpointContract[]): Statement {
   const paths = endpoints.flatMap(({ tag, caller, path }) => (tag === 'Accounts' && caller !== 'user' ? [path] : []))
@@ -113,7 +115,8 @@ function accountPaths(endpoints: readonly EndpointContract[]): Statement {
           fieldToMatch: { uriPath: {} },
           positionalConstraint: 'EXACTLY',
           searchString,
-          // The text is decoded first, because API Gateway decodes paths before it routes them.
+          // The path is decoded before the comparison, because API Gateway decodes paths before it routes them. An encoded path would
+          // otherwise bypass the rule.
           textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
         },
       })),
@@ -146,7 +149,7 @@ function perAddress(limit: number, scopeDownStatement: Statement): Statement {
   }
 }
 
-/** Matches requests above the limit per API key; does not count requests without a key. */
+/** Matches requests above the limit per API key. Ignores requests without a key. */
 function perKey(limit: number): Statement {
   return {
     rateBasedStatement: {
@@ -166,7 +169,7 @@ function blockWith(code: Refusal): CfnWebACL.RuleActionProperty {
         customResponseBodyKey: code,
         responseHeaders: [
           { name: 'cache-control', value: 'no-store' },
-          // The response needs CORS headers of its own, because it bypasses the gateway. Without them no page could read the error.
+          // The firewall's response needs its own CORS headers, because it bypasses API Gateway. Without them no page could read the error.
           { name: 'access-control-allow-origin', value: '*' },
           ...(isTooOften
             ? [
@@ -180,7 +183,7 @@ function blockWith(code: Refusal): CfnWebACL.RuleActionProperty {
   }
 }
 
-/** Returns the usual error body with `edge` as request id, because a firewall's response has no id. */
+/** Returns the usual error body with `edge` in place of a request id, because the firewall assigns no ids. */
 function bodyOf(code: Refusal): string {
   return errorReply(new AppError(code), 'edge').body ?? ''
 }

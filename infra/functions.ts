@@ -5,7 +5,7 @@ import type { Access } from '../lib/frame/resources.ts'
 import { type Stage, stackName } from './environments.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
-/** Name of a function: its folder in `functions/`. */
+/** Name of a function: the path of its folder in `functions/`, such as `vaults/list`. */
 export type FunctionName = keyof typeof endpoints | keyof typeof jobs | keyof typeof consumers
 
 type IndexOf<Table extends TableKey> = (typeof TABLES)[Table]['indexes'][number]['name']
@@ -18,16 +18,16 @@ const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract 
 const jobsByName: Readonly<Record<keyof typeof jobs, JobContract & AllowedAccess>> = jobs
 const consumersByName: Readonly<Record<keyof typeof consumers, QueueContract & AllowedAccess>> = consumers
 
-/** Contracts of all endpoints, with the names of their folders. */
+/** Contracts of all endpoints, with the functions' names. */
 export const ENDPOINTS = Object.entries(endpointsByName) as readonly (readonly [
   keyof typeof endpoints,
   EndpointContract,
 ])[]
 
-/** Contracts of all jobs, with the names of their folders. */
+/** Contracts of all scheduled jobs, with the functions' names. */
 export const JOBS = Object.entries(jobsByName) as readonly (readonly [keyof typeof jobs, JobContract])[]
 
-/** Contracts of all functions that consume a queue, with the names of their folders. */
+/** Contracts of all functions that consume a queue, with the functions' names. */
 export const CONSUMERS = Object.entries(consumersByName) as readonly (readonly [
   keyof typeof consumers,
   QueueContract,

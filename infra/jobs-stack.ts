@@ -11,7 +11,9 @@ import type { SharedStack } from './shared-stack.ts'
 
 type Settings = StackProps & { readonly shared: SharedStack }
 
-/** Scheduled jobs: their functions, a schedule for each input, and a queue with the inputs of runs that failed after all retries. */
+/**
+ * Scheduled jobs: their functions, a schedule for each input of a job, and a queue with the inputs of runs that failed after all retries.
+ */
 export class JobsStack extends Stack {
   constructor(scope: Construct, { shared, ...props }: Settings) {
     super(scope, 'jobs', props)
@@ -35,7 +37,7 @@ export class JobsStack extends Stack {
   }
 }
 
-/** Returns settings with which a run ends before the next run of the same input begins, within Lambda's limit of 15 minutes. */
+/** Returns settings with which a run ends before the next run with the same input begins. Lambda stops any run after 15 minutes. */
 function runSettings({ everyMinutes }: JobContract): Pick<FunctionSettings, 'memoryMiB' | 'timeout' | 'retries'> {
   return {
     // A run mostly waits for a chain, and no caller waits for the run: a third of a vCPU is enough.
@@ -46,14 +48,15 @@ function runSettings({ everyMinutes }: JobContract): Pick<FunctionSettings, 'mem
   }
 }
 
-// Functions get no reserved concurrency. Runs of different inputs never wait for each other, and a new account with ten concurrent
-// executions has none to reserve. Runs of one input do not overlap, because of their timeout.
+// Functions get no reserved concurrency, because runs with different inputs must not wait for each other. A new AWS account allows ten
+// concurrent executions, and none of them can be reserved. The timeout already prevents two concurrent runs with the same input.
 function addSchedules(deployed: ServiceFunction, contract: JobContract, deadLetterQueue: Queue): void {
   const { summary, runs, everyMinutes } = contract
   const role = schedulerRole(deployed, deadLetterQueue)
   for (const run of runs) {
     // EventBridge Scheduler invokes the job through a role. EventBridge rules would instead add a statement per input to the resource
-    // policies of the function and the queue. Those have room for about 45 and 19 (docs/decisions/0026-a-stack-for-each-area.md).
+    // policies of the function and the queue. These policies have room for about 45 and 19 statements
+    // (docs/decisions/0026-a-stack-for-each-area.md).
     new Schedule(deployed, JSON.stringify(run), {
       description: summary,
       schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
@@ -69,8 +72,8 @@ function addSchedules(deployed: ServiceFunction, contract: JobContract, deadLett
 }
 
 /**
- * Adds the role of a job's schedules: it may invoke the function and store failed inputs. The role that CDK would add by default may invoke
- * all versions of the function.
+ * Adds the role of a job's schedules: it may invoke the function and store failed inputs. CDK's default role could invoke all versions of
+ * the function, so the role is built here.
  */
 function schedulerRole(deployed: ServiceFunction, deadLetterQueue: Queue): IRole {
   const { account, partition, region } = Stack.of(deployed)

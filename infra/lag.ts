@@ -1,6 +1,6 @@
 import type { JobContract } from '../lib/frame/contract.ts'
 
-/** Seconds by which data may be late while users may still take it for current. */
+/** Maximum age of data, in seconds, at which users may still take the data for current. */
 const MAX_LAG_SECONDS = 30 * 60
 
 /** Returns the lag of a job's data, in seconds, that triggers an alarm: 30 minutes, or three intervals of the job if that is longer. */

@@ -1,9 +1,9 @@
 import { env } from 'node:process'
 
 /**
- * Replaces the AWS SDK's default credential provider in a bundle by one that reads the environment variables of every Lambda function. The
- * SDK's own provider also tries profiles, SSO, web identities and instance metadata. No function has these, and their code takes a quarter
- * of its bundle. Returns a provider that throws an Error if the variables are missing.
+ * Replaces the AWS SDK's default credential provider in a bundle. Returns a provider that reads the environment variables of every Lambda
+ * function, and throws an Error if these are missing. The SDK's provider also supports profiles, SSO, web identities and instance metadata.
+ * Lambda functions have none of them, and the code for them takes a quarter of a bundle.
  */
 export function defaultProvider() {
   return async () => {

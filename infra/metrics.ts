@@ -9,7 +9,9 @@ const TRANSACTIONS = route('POST /defi-vaults/v1/defi/vault/*')
 const LOGINS = route('POST /auth/login*')
 const FAILED = FilterPattern.stringValue('$.status', '=', '5*')
 
-/** Metrics that CloudWatch counts in the logs of a stage. Each is the number of matching lines, or the sum of a field's values in them. */
+/**
+ * Metrics that CloudWatch counts in the logs of a stage. Each log line that matches the pattern counts as 1, or as the value of a field.
+ */
 const LOGGED = {
   transactions: { pattern: TRANSACTIONS },
   'transactions failed': { pattern: FilterPattern.all(TRANSACTIONS, FAILED) },
@@ -26,7 +28,8 @@ const LOGGED = {
   'nodes disagree on what is signed': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'nodes disagree on what is recorded': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'requests not counted': { pattern: messagePattern('requests are not counted') },
-  // The filter selects the gateway's own refusals: a function's refusal has the function's duration, where these have `-`.
+  // The filter selects refusals by API Gateway itself. In this field, such a refusal has `-`; a refusal by a function has the function's
+  // duration.
   'requests refused by the gateway': {
     pattern: FilterPattern.all(
       FilterPattern.stringValue('$.status', '=', '429'),
@@ -77,7 +80,7 @@ export function loggedMetric(
   return new Metric({ namespace, metricName, statistic, period })
 }
 
-/** Returns a metric of the HTTP API with this id, over all its routes. */
+/** Returns an API Gateway metric of the HTTP API with this id, over all routes. */
 export function apiMetric(
   apiId: string,
   metricName: 'Count' | '5xx' | 'Latency',
@@ -134,9 +137,9 @@ export function visibleMessagesMetric(queueName: string, statistic: 'Maximum' | 
 }
 
 /**
- * Returns the metrics of a queue that the expression `BACKLOG` uses. Its value is the number of waiting messages if the queue delivers
- * fewer in a period, else 0. The age of the oldest message is unsuitable: it includes messages that pause, and omits those received three
- * times. Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+ * Returns the metrics that `BACKLOG_EXPRESSION` combines. The age of a queue's oldest message is unsuitable: it includes messages that wait
+ * for a retry, and omits messages received three times. Source:
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
  */
 export function backlogMetrics(queueName: string): Record<'waiting' | 'received', Metric> {
   return {
@@ -145,10 +148,13 @@ export function backlogMetrics(queueName: string): Record<'waiting' | 'received'
   }
 }
 
-/** CloudWatch expression over the metrics of `backlogMetrics`. */
+/**
+ * CloudWatch expression over the metrics of `backlogMetrics`. Its value is the number of waiting messages if the queue delivered fewer
+ * messages in the period, else 0.
+ */
 export const BACKLOG_EXPRESSION = 'IF(waiting > FILL(received, 0), waiting, 0)'
 
-/** Returns the value of an expression if the metric `requests` is at least `least` in the period, else 0. */
+/** Returns a metric with the value of an expression. The value is 0 if the metric `requests` is below `least` in the period. */
 export function ifEnoughRequests(
   least: number,
   expression: string,

@@ -38,10 +38,10 @@ export class QueuesStack extends Stack {
       consumer.live.addEventSource(
         new SqsEventSource(Queue.fromQueueArn(this, queue, shared.queueArn(queue)), {
           batchSize,
-          // The function reports failed messages one by one. Otherwise one failure would return the whole batch to the queue.
+          // The function reports each failed message by its id. Otherwise one failure would return the whole batch to the queue.
           reportBatchItemFailures: true,
-          // The functions that deliver webhooks may use half of a new account's ten concurrent executions; the API needs the rest. The
-          // limit is no reserved concurrency, with which throttled messages would count as received and become dead letters.
+          // The limit leaves concurrent executions for the API, because a new AWS account has only ten. It is no reserved concurrency, with
+          // which throttled messages would count as received and become dead letters.
           maxConcurrency: maxConcurrency,
         }),
       )

@@ -21,7 +21,7 @@ import type { FunctionName } from './functions.ts'
 
 /** Settings of one function. */
 export type FunctionSettings = {
-  /** Fixed name, so that other stacks can address the function without reading an output of this one. */
+  /** Fixed name, so that other stacks can address the function without an output of this stack. */
   readonly functionName: string
   readonly description: string
   readonly variables: Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ export type FunctionSettings = {
   readonly retries?: Pick<EventInvokeConfigOptions, 'retryAttempts' | 'maxEventAge'>
   /** True if the function may send messages to its own queue without end. Lambda otherwise stops such a loop after 16 invocations. */
   readonly enqueuesItself?: boolean
-  /** Queue for the input of a run that failed after all retries. */
+  /** Queue that receives the input of a run that failed after all retries. */
   readonly deadLetters?: Queue
   readonly logs: { readonly retention: RetentionDays; readonly removalPolicy: RemovalPolicy }
 }
@@ -43,7 +43,7 @@ export class ServiceFunction extends Construct {
   /** Alias by which all callers invoke the function. It leads to the current version, and during a deploy also to the previous one. */
   readonly live: Alias & IFunction
   readonly logGroup: LogGroup
-  /** Name as plain text, not a CDK token, so that it can be part of other names. */
+  /** Name as plain text and not as a CDK token, so that it can be part of other names. */
   readonly functionName: string
 
   constructor(scope: Construct, name: FunctionName, settings: FunctionSettings) {

@@ -24,7 +24,10 @@ import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
 
-/** Settings with which CloudFormation generates a key that no human needs to know. Changing them would replace the keys of every stage. */
+/**
+ * Settings with which CloudFormation generates a key that no human needs to read. A change of these settings would replace the keys of
+ * every stage.
+ */
 const GENERATED_KEY = {
   secretStringTemplate: '{}',
   generateStringKey: 'key',
@@ -104,14 +107,14 @@ export class SharedStack extends Stack {
     }
   }
 
-  // ARNs are built from fixed names. A stack whose output another stack reads could not be replaced separately.
-
-  /** Returns the ARN of a queue. */
+  /**
+   * Returns the ARN of a queue, built from its fixed name. Other stacks use it instead of an output of this stack, so that this stack can
+   * be replaced separately.
+   */
   queueArn(key: QueueKey): string {
     return this.formatArn({ service: 'sqs', resource: queueName(this.#stage, key) })
   }
 
-  /** Returns the names of a queue and of its dead-letter queue. */
   queueNames(key: QueueKey) {
     return { queue: queueName(this.#stage, key), deadLetters: deadLettersName(this.#stage, key) }
   }
@@ -120,24 +123,26 @@ export class SharedStack extends Stack {
     return `https://sqs.${this.region}.${this.urlSuffix}/${this.account}/${queueName(this.#stage, key)}`
   }
 
-  /** Returns the variable with the hashes of the keys by which endpoints recognize CloudFront; empty without a CloudFront distribution. */
+  /**
+   * Returns the environment variable with the hashes of the keys by which endpoints recognize CloudFront. Returns no variable without a
+   * CloudFront distribution.
+   */
   #edgeVariable(): Readonly<Record<string, string>> {
     if (!this.#environment.edge) return {}
     const { keys, isOnlyWay } = this.#environment.edge
     return { [EDGE_VARIABLE]: JSON.stringify({ keys, isOnlyWay } satisfies Edge) }
   }
 
-  /** Retention of log groups, and their removal policy. */
+  /** Retention and removal policy of log groups. */
   get logs() {
     return { retention: this.#environment.logRetentionDays, removalPolicy: this.removalPolicy }
   }
 
-  /** True if a new version gets its traffic gradually, and loses it if its alarm goes off. */
+  /** True if CodeDeploy shifts traffic to a new version gradually, and back to the old version if the new version's alarm goes off. */
   get isGradual(): boolean {
     return this.#environment.gradual
   }
 
-  /** Removal policy of the stage's data, secrets and logs. */
   get removalPolicy(): RemovalPolicy {
     return this.#environment.retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
   }
@@ -152,7 +157,7 @@ export class SharedStack extends Stack {
       billingMode: BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       // Tables use the account's AWS managed key for DynamoDB: CloudTrail shows its use, and functions need no permission for it. A
-      // customer managed key costs $1 a month each and excludes no one whom the account's IAM admits.
+      // customer managed key costs $1 a month each. It would exclude nobody to whom the account's IAM policies grant access.
       encryption: TableEncryption.AWS_MANAGED,
       ...(timeToLive && { timeToLiveAttribute: timeToLive }),
       deletionProtection: this.#environment.retain,
@@ -168,8 +173,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds a queue and its dead-letter queue. SQS's own key encrypts messages: it costs nothing and needs no permission. Messages contain
-   * only ids of clients and webhooks.
+   * Adds a queue and its dead-letter queue. SQS's own key encrypts messages: it costs nothing and needs no permission. No message contains
+   * a secret, only ids of clients, webhooks and chains.
    */
   #addQueue(key: QueueKey): void {
     const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, removalPolicy: this.removalPolicy }
@@ -205,8 +210,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds the configuration secret without node URLs, so that functions read chains at the registry's public nodes. An operator stores other
-   * URLs (docs/operate/secrets.md). Never change `GenerateSecretString`: CloudFormation would then overwrite the stored values.
+   * Adds the configuration secret without node URLs, so that functions read chains at public nodes. An operator stores other URLs
+   * (docs/operate/secrets.md). Never change `GenerateSecretString`: CloudFormation would then overwrite the stored values.
    */
   #configSecret(stage: Stage): Secret {
     return new Secret(this, 'Config', {
@@ -218,8 +223,8 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds the key from which the secrets of one-time codes are derived. Never change it: with another key, every one-time code of the stage
-   * fails.
+   * Adds the key from which the secrets of one-time codes are derived. Never change the key: with another one, every one-time code of the
+   * stage fails.
    */
   #identitySecret(stage: Stage): Secret {
     return new Secret(this, 'Identity', {
@@ -232,7 +237,7 @@ export class SharedStack extends Stack {
 
   /**
    * Adds the secret for signing keys, without a key: CloudFormation cannot create an Ed25519 key, but an operator's command can. Never
-   * change it: that would replace the keys.
+   * change the secret's settings: CloudFormation would then overwrite the stored keys.
    */
   #signingSecret(stage: Stage): Secret {
     return new Secret(this, 'Signing', {
@@ -244,7 +249,7 @@ export class SharedStack extends Stack {
   }
 
   /**
-   * Adds the key from which webhook secrets are derived. Never change it: with another key every client must fetch new secrets
+   * Adds the key from which webhook secrets are derived. Never change the key: with another one, every client must fetch new secrets
    * (docs/operate/secrets.md).
    */
   #webhookKeySecret(stage: Stage): Secret {

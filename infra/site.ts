@@ -20,13 +20,13 @@ import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import type { SiteDomain } from './stages.ts'
 
-/** IAM role that copies a site's files into its bucket at a deploy, and its log group. */
+/** IAM role and log group of the function that copies a site's files into its bucket at a deploy. */
 export type CopySettings = { readonly role: IRole; readonly logGroup: ILogGroup }
 
 type Settings = {
   /** Files whose names change with their content, so that browsers may keep them. */
   readonly lasting: ISource
-  /** All other files; browsers revalidate them at each use. */
+  /** Files whose names stay the same when their content changes. Browsers revalidate these files at each use. */
   readonly changing: readonly ISource[]
   readonly contentSecurityPolicy: string
   /** `one`: a path that names no file shows the site's only HTML document. `folder`: the files are HTML pages below /docs/. */
@@ -79,7 +79,7 @@ export class Site extends Construct {
         certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
         minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       }),
-      // S3 returns 403 for a missing file, because CloudFront may not list the bucket.
+      // S3 returns 403 instead of 404 for a missing file, because CloudFront may not list the bucket.
       ...(pages === 'folder' && {
         errorResponses: [{ httpStatus: 403, responseHttpStatus: 404, responsePagePath: '/docs/404.html' }],
       }),
@@ -114,7 +114,7 @@ export class Site extends Construct {
         contentSecurityPolicy: { contentSecurityPolicy, override: true },
         contentTypeOptions: { override: true },
         referrerPolicy: { referrerPolicy: HeadersReferrerPolicy.NO_REFERRER, override: true },
-        // Subdomains are not included, because they may belong to others.
+        // Subdomains are not included, because they may belong to somebody else.
         strictTransportSecurity: {
           accessControlMaxAge: Duration.days(365),
           includeSubdomains: false,
@@ -133,8 +133,8 @@ export class Site extends Construct {
   }
 
   /**
-   * Copies files into the bucket, those with lasting names first, and deletes none: a page that a user opened yesterday still finds its
-   * files.
+   * Copies files into the bucket, those with lasting names first. Deletes no old files, because a page that a user opened yesterday may
+   * still load them.
    */
   #copy(destinationBucket: IBucket, { lasting, changing, copying, pages }: Settings): void {
     const folder = pages === 'folder' && { destinationKeyPrefix: 'docs' }

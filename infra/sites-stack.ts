@@ -25,7 +25,7 @@ type Settings = StackProps &
     readonly built: BuiltFolders
   }
 
-/** Websites of a stage. A problem of a website is an error of this stack only, so the other stacks can still be deployed. */
+/** Websites of a stage. A wrong setting of a website is an error of this stack only, so that all other stacks can still be deployed. */
 export class SitesStack extends Stack {
   readonly #settings: Settings
 
@@ -109,7 +109,6 @@ export class SitesStack extends Stack {
   }
 }
 
-/** Lists reasons why these websites cannot be deployed or used. */
 function* findProblems({ sites, corsOrigins, relyingParty, built }: Settings): Iterable<string> {
   for (const [name, site] of Object.entries(sites)) {
     const domain = site?.domain

@@ -14,8 +14,8 @@ import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
  * One stage of the service on AWS, with only the resources that the contracts require. The shared stack comes first, then a stack for each
- * folder of `functions/`, then the API's stack. CloudFront, and the roles of workflows that deploy, have stacks of their own. The class is
- * no CDK Stage, whose stacks `cdk deploy --all` does not find.
+ * folder of `functions/`, then the API's stack. CloudFront and the roles of GitHub's deploy workflows have separate stacks. The class
+ * extends Construct, because `cdk deploy --all` does not find the stacks of a CDK Stage.
  */
 export class ServiceStage extends Construct {
   readonly #shared: SharedStack
@@ -49,7 +49,7 @@ export class ServiceStage extends Construct {
     if (deployedFrom) new DeployerStack(this, { ...this.#propsOf('deployer'), stage, deployedFrom, regions })
   }
 
-  /** Adds a stack with these websites from the built folders; adds none if there are no websites. */
+  /** Adds a stack with these websites from the built folders. Adds nothing if `sites` is empty. */
   addSites(sites: Sites = {}, built: BuiltFolders): void {
     if (Object.keys(sites).length === 0) return
     const { publicUrl } = this.#api
@@ -58,7 +58,7 @@ export class ServiceStage extends Construct {
     new SitesStack(this, { ...this.#propsOf('sites'), publicUrl, logs, sites, corsOrigins, relyingParty, built })
   }
 
-  /** Returns the properties that all stacks of the stage share, with the name of this one. */
+  /** Returns the properties of a stack: its name, and the properties that all stacks of the stage share. */
   #propsOf(stack: string) {
     return {
       stackName: stackName(this.#stage, stack),

@@ -66,7 +66,7 @@ const EdgeEnvironment = z
       .prefault({})
       .describe('From how many requests on the firewall answers 429'),
     servers: z
-      // CloudFront accepts no IPv6 here, and WAF no range /0.
+      // Only IPv4 is accepted, because the CloudFront distribution has IPv6 switched off. WAF refuses the range /0.
       .array(z.cidrv4().refine((range) => !range.endsWith('/0'), 'must not be everybody'))
       .max(100)
       .default([])
@@ -117,10 +117,12 @@ const StageEnvironment = z.strictObject({
 })
 export type StageEnvironment = z.output<typeof StageEnvironment>
 
-/** Maximum failed attempts; whole mobile networks can share one address. NIST SP 800-63B-4, 3.2.2, allows at most 100 per authenticator. */
+/**
+ * Maximum failed attempts per network address, per user (both in ten minutes) and per TOTP seed (in thirty days). A whole mobile network
+ * can share one address. NIST SP 800-63B-4, 3.2.2, allows at most 100 attempts per authenticator.
+ */
 const RATE_LIMITS: Environment['rateLimits'] = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
-/** Default settings of each stage. */
 const DEFAULTS = {
   dev: {
     corsOrigins: LOCALHOST,
@@ -153,9 +155,9 @@ const StagesFile = z.strictObject(
 )
 
 /**
- * Returns the stages in the text of an operator's file, and always `dev`. Throws an Error that lists all problems: invalid values,
- * impossible passkeys, and budgets or CloudFront settings that cannot work. `staging` and `prod` may not use reserved example names. The
- * alarms of `prod` need an e-mail address.
+ * Parses an operator's file of stages. Returns the settings of each stage in the file, and always of `dev`. Throws an Error that lists all
+ * problems: invalid values, impossible passkeys, and budgets or CloudFront settings that cannot work. `staging` and `prod` may not use
+ * reserved example names. The alarms of `prod` need an e-mail address.
  */
 export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> {
   const file = parse(StagesFile, parseJson(text), 'The file of stages')
@@ -183,8 +185,8 @@ export function parseStages(text: string): ReadonlyMap<Stage, StageEnvironment> 
 }
 
 /**
- * Reads the stages of this file. Returns only `dev` if no path is given and the default file is absent. Throws as `parseStages` does, and
- * if a given file cannot be read.
+ * Reads the stages of this file. Returns only `dev` if no path is given and the default file is absent. Throws an Error if a named file
+ * cannot be read, or if the file is invalid.
  */
 export async function readStages(path: string | undefined): Promise<ReadonlyMap<Stage, StageEnvironment>> {
   try {
@@ -196,10 +198,10 @@ export async function readStages(path: string | undefined): Promise<ReadonlyMap<
   }
 }
 
-/** Default file of stages. */
+/** Default path of the operator's file of stages. */
 export const STAGES_FILE = 'stages.json'
 
-/** Lists settings that still have example values: reserved domain names (RFC 2606, RFC 6761), and the invented applications. */
+/** Lists settings that still have example values: reserved domain names (RFC 2606, RFC 6761), and the invented example applications. */
 function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnvironment): Iterable<string> {
   const RESERVED = /(^|\.)(localhost|test|invalid|example|example\.(com|net|org))$/
   if (RESERVED.test(relyingParty.id)) yield `relyingParty.id: nobody can own ${relyingParty.id}`
@@ -218,7 +220,6 @@ function* listExamples({ corsOrigins, relyingParty, alarmEmail, edge }: StageEnv
   }
 }
 
-/** Lists reasons why the CloudFront settings cannot work. */
 function* listEdgeProblems({ edge, sites = {} }: StageEnvironment): Iterable<string> {
   if (!edge) return
   const { name, certificateArn } = edge.domain

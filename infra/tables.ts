@@ -23,15 +23,15 @@ export const TABLES = {
     partitionKey: PK,
     sortKey: SK,
     indexes: [
-      // Index of the bridge transfers that jobs follow, by source chain and time of the next read. Negative chain ids contain accounts
-      // whose rewards clients watch.
+      // Index of the bridge transfers that jobs still check, by source chain and time of the next check. Under negative chain ids, the
+      // index also contains accounts whose rewards clients watch.
       {
         name: 'followedTransfers',
         partitionKey: { name: 'followedOnChain', type: 'N' },
         sortKey: { name: 'lookAt', type: 'N' },
       },
     ],
-    // Only bridge quotes and watched accounts expire.
+    // Only bridge quotes and watched accounts have this attribute, so only they expire.
     timeToLive: 'expiresAt',
   },
   users: {

@@ -6,8 +6,8 @@ const ERROR_TABLE = /^var ERRORS = \{\n.*?^\};$/ms
 const DESCRIPTION = /\.describe\(\s*(?:"(?:[^"\\]|\\.)*"|`[^`$]*`)\s*\)/g
 
 /**
- * Returns a function's own code, as esbuild writes it, without unused errors and without descriptions of fields. An error counts as used if
- * its code appears as a word in the function's code. Throws if the code has no table of errors.
+ * Returns the code of a function without two unused parts: errors that the function never raises, and descriptions of schema fields. An
+ * error counts as used if its code appears as a word in the function's code. Throws if the code has no table of errors.
  */
 export function trimOwnCode(code: string): string {
   if (!ERROR_TABLE.test(code)) throw new Error('The own code of a function has no table of errors.')
@@ -21,7 +21,7 @@ export function trimOwnCode(code: string): string {
 /** Patterns of the lines in which zod generates and compiles a parser for an object schema at its first parse. */
 const COMPILES = /^ *if \(!fastpass\)\n *fastpass = generateFastpass\(def\.shape\);$/m
 const DECLARES = /^ *let fastpass;$/m
-/** Number of parses of a schema before zod compiles a parser for it. A cold start needs fewer parses, which zod does without compiling. */
+/** Number of parses of a schema before zod compiles a parser for it. A cold start needs fewer parses, so zod compiles nothing during it. */
 const MIN_PARSES = 100
 const SCHEMA_WRITER = /^ *inst\._zod\.processJSONSchema = .*;\n/gm
 const REFUSAL = `function refuse() {
@@ -30,8 +30,8 @@ const REFUSAL = `function refuse() {
 `
 
 /**
- * Copies zod into the `node_modules` of a directory, for bundles. Removes zod's generator of JSON Schema, 18 KiB, which only the API
- * reference uses. Delays the compilation of a schema's parser. Throws if the lines to change are not in zod's code.
+ * Copies zod into the `node_modules` of a directory, for bundles. The copy has no generator of JSON Schema (18 KiB), which only the API
+ * reference uses. The copy compiles a schema's parser only after many parses. Throws if zod's code lacks the lines to change.
  */
 export function copyZod(root: string, directory: string): void {
   const zod = join(directory, 'node_modules', 'zod')

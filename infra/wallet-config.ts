@@ -19,14 +19,14 @@ export type WalletConfig = {
   readonly sandbox?: {
     readonly accounts: readonly Address[]
     readonly controlsUrl: string
-    /** URL of the events that the webhook of the wallet's client received. In the sandbox it replaces the wallet's own back end. */
+    /** URL of the events that the webhook of the wallet's client received. The sandbox offers it in place of the wallet's own back end. */
     readonly receivedUrl: string
   }
 }
 
 /**
- * Returns the `Content-Security-Policy` of the wallet's pages. They load only their own files and call only the API and the chains' nodes.
- * Only the sandbox's control page may frame them. `apiUrl` has no path.
+ * Returns the `Content-Security-Policy` header of the wallet's pages. The pages load only files of their own origin, and call only the API
+ * and the chains' nodes. Only the sandbox's control page may show the wallet in a frame. `apiUrl` has no path.
  */
 export function buildWalletCsp({ apiUrl, chains, sandbox }: WalletConfig): string {
   const rpcOrigins = chains.map(({ rpcUrl }) => new URL(rpcUrl).origin)

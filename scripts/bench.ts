@@ -21,9 +21,9 @@ import { callRpc } from '../sandbox/rpc.ts'
 import type { BenchVaults, ReadDuration, Reader } from './bench/readers.ts'
 import { startProcess } from './load/process.ts'
 
-// Script of `npm run bench`. Measures the cost of the operation that lists vaults. Compares it with two other ways to read the same values:
-// viem's multicall and the official SDK. A proxy with 50 ms delay in front of each local chain counts HTTP requests, calls and bytes. The
-// readers run in their own process; its CPU time is the sum of all rounds. The readers share no cached read.
+// Script of `npm run bench`. Measures the cost of the endpoint that lists vaults, and of two other ways to read the same values: viem's
+// multicall and the official SDK. A proxy with 50 ms delay in front of each local chain counts HTTP requests, calls and bytes. The three
+// readers run in a separate process, whose CPU time is summed over all rounds. No reader uses cached values of another.
 
 const USAGE = `Usage: npm run bench -- [vaults …]
 
@@ -38,14 +38,14 @@ const ROUNDS = 20
 const LATENCY_MS = 50
 const BLOCK_MS = 200
 
-/** Traffic through a proxy since it was last queried. */
+/** Requests, calls and bytes through a proxy since the last query of these counts. */
 type Traffic = { requests: number; calls: number; bytes: number }
 
 type Round = ReadDuration & {
   readonly traffic: readonly Traffic[]
 }
 
-/** Runs a proxy in its own thread, so that it responds while the chains are busy. */
+/** Runs a proxy in its own thread, so that other work of this process does not delay the proxy's responses. */
 async function runProxy(target: string): Promise<void> {
   let traffic: Traffic = { requests: 0, calls: 0, bytes: 0 }
   const server = createServer(async (request, response) => {
@@ -89,8 +89,8 @@ const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /**
- * Creates a client with this many vaults, half of them on each chain. Four of five are asynchronous. They are copies of vaults of the local
- * chains.
+ * Creates a client with this many vaults, half of them on each chain. The vaults are copies of the local chains' vaults; four of five are
+ * asynchronous.
  */
 async function clientOf({ admin, chains }: Backends, known: readonly Vault[], size: number) {
   const { clientId } = await createClient(admin, `${size} vaults`)
@@ -115,7 +115,10 @@ async function clientOf({ admin, chains }: Backends, known: readonly Vault[], si
   return { apiKey: text, vaults: vaults.map(({ copy }) => copy) }
 }
 
-/** Stores market prices and reward campaigns of the chains in the cache, as jobs do. Without them each list would fetch them again. */
+/**
+ * Stores market prices and reward campaigns of the chains in the cache, as scheduled jobs do. Otherwise each measured list of vaults would
+ * fetch both again.
+ */
 async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
   const cache = sharedCache({
     table: cacheStore(createTable(dynamo.connection, dynamo.tableNames.cache)),
@@ -127,7 +130,6 @@ async function keepMarkets({ dynamo, chains }: Backends): Promise<void> {
   }
 }
 
-/** Parses these arguments as numbers of vaults; returns undefined if one is invalid. */
 function parseSizes(args: readonly string[]): number[] | undefined {
   if (args.length === 0) return DEFAULT_SIZES
   const sizes = args.map(Number)

@@ -4,8 +4,8 @@ import { listErrorDefinitions } from '../lib/core/errors.ts'
 import type { EndpointContract } from '../lib/frame/contract.ts'
 import { buildOpenApi, type JsonSchema, jsonSchema, listErrors, operationId } from '../reference/openapi.ts'
 
-// Writes generated files of the client. Types and operations come from the OpenAPI document, MCP tools from the contracts, and error texts
-// for users from docs/errors.md. With --check it only compares the files.
+// Writes generated files of the client package. Types and operations come from the OpenAPI document, MCP tools from the contracts, and
+// error texts for users from docs/errors.md. With --check it only compares the files.
 const CHECK = process.argv.includes('--check')
 
 type Schema = JsonSchema | boolean
@@ -69,7 +69,7 @@ function generateApi(): string {
   ].join('\n\n')
 }
 
-/** Returns the types that this generated code names, and the types that those name in turn. */
+/** Returns the types that this generated code mentions, and the types that those types mention. */
 function namedTypes(code: string): string[] {
   const found = new Map<string, string>()
   const meanings = new Map(
@@ -119,7 +119,7 @@ function generateTools(): string {
   ].join('\n')
 }
 
-/** Builds the schema of a tool's input field. It is an integer if the API takes a number as text. */
+/** Builds the schema of a tool's input field. The field is an integer if the API's parameter is a number as text. */
 function toolField(name: string, field: Schema): Schema {
   if (name === 'limit') return TOOL_LIMIT
   if (typeof field === 'boolean' || field.type !== 'string' || !isNumeric(field)) return field
@@ -132,7 +132,7 @@ function toolField(name: string, field: Schema): Schema {
   }
 }
 
-/** Replaces routes in a description by the names of tools, because a model does not know routes. */
+/** Replaces routes in a description by the names of tools, because a language model sees only tools. */
 function namingTools(text: string): string {
   return CONTRACTS.reduce(
     (before, contract) => before.replaceAll(`\`${contract.method} ${contract.path}\``, `\`${operationId(contract)}\``),
@@ -140,7 +140,6 @@ function namingTools(text: string): string {
   )
 }
 
-/** Generates the type with every error code of the API and its status. */
 function errorTypes(): string {
   const codes = listErrorDefinitions().map(
     ({ code, status, error, message }) => `  /** ${error}. ${message} */\n  ${code}: ${status}`,
@@ -196,7 +195,6 @@ function schemaOf(response: object): JsonSchema {
   return content?.['application/json'].schema ?? {}
 }
 
-/** Returns a schema as a TypeScript type. */
 function typeOf(schema: Schema, indent: string): string {
   if (typeof schema === 'boolean') return 'unknown'
   const { $ref, allOf, anyOf, oneOf, prefixItems, items, properties, additionalProperties, pattern = '' } = schema

@@ -9,7 +9,7 @@ import { readOptions } from './options.ts'
 
 const FILE = 'docs/cost.md'
 const SCALE = 'docs/scale.md'
-/** Section of SCALE with the pictures of growth, up to the next one. */
+/** Matches the section `Growth` of docs/scale.md, up to the next heading. */
 const SECTION = /^## Growth\n[\s\S]*?(?=\n## )/m
 const USAGE = `Usage: npm run cost -- [--page | --check]
 
@@ -44,7 +44,6 @@ async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Setti
   }
 }
 
-/** Returns the texts of all pages and pictures, by file. */
 async function buildFiles(counted: Counted): Promise<Readonly<Record<string, string>>> {
   const { pictures, section } = buildGrowth(counted)
   const scale = await readFile(SCALE, 'utf8')
@@ -52,7 +51,6 @@ async function buildFiles(counted: Counted): Promise<Readonly<Record<string, str
   return { [FILE]: buildPage(counted), ...pictures, [SCALE]: scale.replace(SECTION, () => section) }
 }
 
-/** Runs a tool of this project with its output. Throws if it fails. */
 function run(tool: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): void {
   const options = { stdio: 'inherit', env: { ...process.env, ...environment } } as const
   const { status } = spawnSync('npx', ['--no-install', tool, ...args], options)

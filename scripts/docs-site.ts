@@ -35,7 +35,7 @@ function main({ base, out, dev }: z.output<typeof Options>): number {
   if (dev) return run(process.execPath, VITEPRESS, 'dev', 'site', '--base', base)
   const checked = run(process.execPath, TSC, '--project', 'site')
   if (checked !== 0) return checked
-  // The build goes to another folder first, so that the target folder always has a complete site.
+  // The build goes to a temporary folder first, so that the target folder always has a complete site.
   const parts = resolve(`${out}-${process.pid}`)
   const built = run(process.execPath, VITEPRESS, 'build', 'site', '--base', base, '--outDir', parts)
   if (built === 0) {

@@ -5,8 +5,8 @@ import { endpoints } from '../functions/contracts.ts'
 import examples from '../reference/examples.json' with { type: 'json' }
 import { buildOpenApi } from '../reference/openapi.ts'
 
-// Checks that public linters and code generators accept the OpenAPI document, and that the generated code compiles. These tools have their
-// own folder, because both generators need another TypeScript version.
+// Checks that public linters and code generators accept the OpenAPI document, and that the generated code compiles. The tools are installed
+// in a separate folder, because both generators need another TypeScript version.
 const FOLDER = '.local/generators'
 const VERSIONS = {
   '@hey-api/openapi-ts': '0.99.0',
@@ -19,7 +19,7 @@ const FILES = {
   'package.json': { private: true, type: 'module', dependencies: VERSIONS },
   'openapi.json': buildOpenApi(Object.values(endpoints), '0.0.0', examples),
   'spectral.json': { extends: ['spectral:oas'] },
-  // The file contains JSON, which is valid YAML, because Redocly accepts no other file name.
+  // Redocly accepts only this file name. The content is JSON, which is valid YAML.
   'redocly.yaml': { extends: ['recommended'], telemetry: 'off' },
   'tsconfig.json': {
     compilerOptions: {

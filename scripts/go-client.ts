@@ -6,8 +6,8 @@ import type { EndpointContract } from '../lib/frame/contract.ts'
 import examples from '../reference/examples.json' with { type: 'json' }
 import { buildOpenApi, operationId } from '../reference/openapi.ts'
 
-// Decodes the recorded responses into Go types that are generated from the OpenAPI document. Encodes them again, and reports each value
-// that differs. Needs Go.
+// Tests Go types that are generated from the OpenAPI document. Decodes the recorded responses into these types, encodes them again, and
+// reports each value that differs. Needs an installation of Go.
 const FOLDER = '.local/go-client'
 const MAIN = `package main
 
@@ -26,7 +26,10 @@ func main() {
 	}
 }
 `
-/** Names of values whose fields the schemas do not list, so the generated types lack them: the OpenAPI document, and prices by currency. */
+/**
+ * Matches names of values whose fields the schemas do not list, so that the generated types lack these fields: the OpenAPI document, and
+ * prices by currency.
+ */
 const OPEN = /\.(info\.|eur)/
 
 type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Content }>> }
@@ -72,7 +75,6 @@ process.stdout.write(`Go decodes ${recorded.length} recorded responses; ${differ
 for (const name of differing) process.stdout.write(`${name}\n`)
 if (differing.length > 0) process.exitCode = 1
 
-/** Runs a command in `FOLDER` and returns its output; throws if it fails. */
 function run(command: string, args: readonly string[], input = ''): string {
   const { status, stdout, error } = spawnSync(command, args, {
     cwd: FOLDER,

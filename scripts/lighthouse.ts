@@ -10,15 +10,18 @@ import { PublicKey } from '../lib/signing/public-key.ts'
 import { contentTypeOf } from '../sandbox/built-site.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
-// Reports Lighthouse's scores of the wallet's production pages, on a phone and on a desktop. Lighthouse has its own folder, because it
-// installs 116 packages. The pages are served as in a stage, and use the running `npm start`.
+// Prints Lighthouse's scores of the wallet's production pages, on a phone and on a desktop. Lighthouse is installed in a separate folder,
+// because it needs 116 packages. The script serves the pages as a stage does; they call the running `npm start`.
 const FOLDER = '.local/lighthouse'
 const BUILD = join(FOLDER, 'wallet')
 const VERSIONS = { lighthouse: '13.5.0' }
-/** Port of the wallet's pages: the local service accepts calls from this origin. */
+/** Port at which the script serves the wallet's pages. The local service accepts browser requests from this origin. */
 const PORT = 5173
 const LEAST = 95
-/** Maximum measurements of a page while its score is below the minimum: other work on the machine only lowers scores. */
+/**
+ * Maximum measurements of a page until its scores suffice. Other work on the machine only lowers scores, so the highest score is the true
+ * one.
+ */
 const TRIES = 3
 const PRESETS = ['mobile', 'desktop'] as const
 type Preset = (typeof PRESETS)[number]
@@ -97,7 +100,7 @@ async function measure(page: string, preset: Preset): Promise<z.output<typeof Re
   return Report.parse(JSON.parse(readFileSync(out, 'utf8')))
 }
 
-/** Serves the built wallet as a stage does: compressed, with its security policy, and with index.html for paths without a file. */
+/** Serves the built wallet as a stage does: compressed, with its Content-Security-Policy, and with index.html for paths without a file. */
 async function serve(config: z.output<typeof Config>) {
   const listener = createServer(({ url = '/' }, response) => {
     const { pathname } = new URL(url, 'http://localhost')

@@ -6,9 +6,9 @@ import { type Helper, startProcess } from './load/process.ts'
 import { readOptions } from './options.ts'
 
 // Script of `npm run load`. Measures the service under load on this machine. The load generator, the functions, their backends and the
-// chains' nodes are separate processes. Each connection has its own process of functions. This process has one request at a time, as a
-// Lambda container has, and no two requests share a read. The load moves to another target every few seconds, so that other work on the
-// machine affects all of them. Compare the targets with each other rather than with figures of other days.
+// chains' nodes are separate processes. Each connection has its own process of functions, which handles one request at a time, as a Lambda
+// container does. No two requests share a read. The load moves to another target every few seconds, so that other work on the machine
+// affects all targets. Compare the targets with each other, not with figures of other days.
 
 const USAGE = `Usage: npm run load -- [--seconds <n>] [--connections <n>]
 
@@ -22,7 +22,7 @@ type Server = Helper<string>
 type Measured = {
   readonly name: string
   readonly servers: readonly Server[]
-  /** URLs of the same path, one for each server. */
+  /** URLs with the same path, one for each server. */
   readonly targets: readonly Target[]
   /** Describes what is wrong with a response; undefined if nothing is. */
   readonly problem: (answer: unknown) => string | undefined
@@ -48,7 +48,7 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   const bare = await startServers(['bare'])
   say(`Each target is ${connections} processes, as containers are: each has one connection and one request at a time.`)
 
-  // The headers are those that wallets send.
+  // Wallets send the same two headers.
   const headers = { 'x-join-key': apiKey, 'accept-encoding': 'gzip' }
   const target = (name: string, servers: readonly Server[], path: string, answer: z.ZodType): Measured => ({
     ...{ name, servers, targets: servers.map(({ told }) => ({ headers, url: `${told}${path}` })), turns: [] },
@@ -112,7 +112,6 @@ async function cpuOf({ servers }: Measured): Promise<number> {
   return each.reduce((sum, cpu) => sum + cpu, 0)
 }
 
-/** Throws if the response of one of the servers is wrong. */
 async function verify({ name, problem, targets }: Measured): Promise<void> {
   for (const target of targets) {
     const wrong = problem(await readAnswer(target))

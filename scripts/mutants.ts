@@ -5,28 +5,28 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import * as z from 'zod'
 
-// Plants the mistakes of test/mutants, one patch at a time, in copies of the tree. Runs the unit and table tests that load
-// the changed file. Fails if they miss more than one mistake in twenty, or if a patch is stale.
+// Tests the tests. Plants the mistakes (mutants) of test/mutants, one patch at a time, in copies of the repository. Runs the unit and table
+// tests that load the changed file. Fails if the tests miss more than 5 % of the mistakes, or if a patch no longer applies.
 //
-// npm run mutants                         runs all
-// npm run mutants -- calldata fees/rounds runs those with these prefixes
+// npm run mutants                         plants all mistakes
+// npm run mutants -- calldata fees/rounds plants the mistakes whose names begin with these prefixes
 
 const FOLDER = 'test/mutants'
 const ENOUGH_PERCENT = 95
 /** Number of copies in which tests run concurrently; each keeps one core busy. */
 const COPIES = 2
-/** Multiple of the duration of all tests after which a run counts as failed, because a planted mistake can cause an endless loop. */
+/** Multiple of the duration of all tests after which a test run counts as failed, because a planted mistake can cause an endless loop. */
 const ENDLESS_FACTOR = 2
 
 const run = promisify(execFile)
 
-/** Patch with the changed file. Its first line describes the mistake that it plants. */
+/** Patch that plants one mistake in `file`. The first line of the patch describes the mistake. */
 type Mutant = { readonly name: string; readonly path: string; readonly file: string; readonly mistake: string }
 
 /** Result for a patch: the name of the failing test, `survived` if none fails, or `stale` if the patch does not apply. */
 type Fate = { readonly killer: string } | 'survived' | 'stale'
 
-/** Schema of the part of vitest's report that this script reads. */
+/** Schema of the part that this script reads of vitest's JSON report. */
 const Report = z.object({
   testResults: z.array(z.object({ assertionResults: z.array(z.object({ status: z.string(), fullName: z.string() })) })),
 })
@@ -80,7 +80,7 @@ async function inCopy(work: (copy: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** Tests waiting patches in a copy until none is left. */
+/** Tests patches that no copy has tested yet, until none is left. */
 async function tryWaiting(copy: string): Promise<void> {
   for (const mutant of waiting) {
     const fate = await tryMutant(copy, mutant)
@@ -123,7 +123,7 @@ async function findFailure(copy: string, changed: readonly string[]): Promise<st
     `--outputFile=${output}`,
     ...changed,
   ]
-  // vitest ends with an error if a test fails or crashes. It writes no report if no test loads the files.
+  // vitest ends with an error if a test fails or crashes. No report exists if no test loads the files.
   const ended = await run(process.execPath, vitest, { cwd: copy, maxBuffer: Infinity, timeout }).then(
     () => undefined,
     ({ killed, stderr }) => (killed ? 'a run without end' : `a run that breaks: ${stderr}`),

@@ -56,7 +56,10 @@ describe('GET ${area}/${name}', () => {
   }
 }
 
-/** Adds an endpoint's contract to the text of the list, at the end of its area, or of the list for a new area. */
+/**
+ * Adds an endpoint to the text of functions/contracts.ts, after the last endpoint of its area. The first endpoint of a new area goes to the
+ * end of the list.
+ */
 function withEndpoint(list: string, area: string, name: string): string {
   const local = camelCase(`${area}-${name}`)
   const lines = list.split('\n')

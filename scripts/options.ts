@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util'
 import * as z from 'zod'
 
 /**
- * Parses a script's command-line options. A schema that accepts `true` makes a flag; other options take a text. Returns undefined if it
- * only printed the usage, on stdout for --help. For invalid options it prints the problem on stderr, and the process ends with exit code 2.
+ * Parses a script's command-line options. A schema that accepts `true` makes a flag; any other option takes a text. Returns undefined if
+ * the function only printed the usage (for --help) or a problem. An invalid option also sets exit code 2.
  */
 export function readOptions<Shape extends z.ZodRawShape>(
   usage: string,

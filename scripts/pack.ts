@@ -13,7 +13,7 @@ Packs the client as npm publishes it and prints the path of the package.
   --out         The folder of the package: dist/client unless given
   --check       Runs publint and Are The Types Wrong on the package
 `
-/** Tools that check the package. They are installed in their own folder: 63 packages and 39 MB, which nothing else needs. */
+/** Tools that check the package. They are installed in a separate folder: 63 packages and 39 MB that only this script needs. */
 const CHECKERS = { publint: '0.3.25', '@arethetypeswrong/cli': '0.18.5' }
 const CHECKERS_FOLDER = '.local/package-checkers'
 const SOURCES = ['src', 'tsconfig.json']
@@ -49,7 +49,7 @@ function pack(folder: string, repository: string | undefined): string {
     join(folder, 'README.md'),
     replaceLinks(readme, repository && `${repository}/blob/v${manifest.version}`),
   )
-  // npm runs the client's script `prepack`, which compiles it.
+  // npm runs the client's script `prepack`, which compiles the client.
   const [packed] = z
     .array(z.object({ filename: z.string() }))
     .parse(JSON.parse(run('npm', ['pack', '--json', '--silent'], folder)))
@@ -64,7 +64,7 @@ function replaceLinks(markdown: string, base: string | undefined): string {
   )
 }
 
-/** Throws with the findings of publint or Are The Types Wrong. */
+/** Throws an Error with the findings of publint or Are The Types Wrong. */
 function check(file: string): void {
   mkdirSync(CHECKERS_FOLDER, { recursive: true })
   writeFileSync(join(CHECKERS_FOLDER, 'package.json'), JSON.stringify({ private: true, dependencies: CHECKERS }))
@@ -74,7 +74,6 @@ function check(file: string): void {
   run(bin('attw'), [file, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii'])
 }
 
-/** Returns the output of a command; throws with it if the command fails. */
 function run(command: string, args: readonly string[], cwd = '.'): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
   if (error || status !== 0)

@@ -5,8 +5,8 @@ import * as z from 'zod'
 import { addAuthenticator } from '../test/support/authenticator.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
-// Takes the README's screenshot of the running `npm start`: the sandbox's control page, and the wallet of a local account with months of
-// history.
+// Takes the README's screenshot of the running `npm start`. It shows the sandbox's control page and the wallet of a local account with
+// months of history.
 const PICTURE = 'docs/images/sandbox.png'
 const VIEWPORT = { width: 1280, height: 800 }
 

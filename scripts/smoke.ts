@@ -29,10 +29,10 @@ const ACCOUNT = '0x049499f1733309f22f08bc995dacec6f21cdec11'
 /** Maximum age of the cached market data, in milliseconds: more than three intervals of the job refresh-market. */
 const OLDEST_MARKET_MS = 30 * 60_000
 
-/** Description of a correct response, or the reason why it was skipped. */
+/** Description of a correct response, or the reason why the check was skipped. */
 type CheckResult = string | { readonly skipped: string }
 
-/** Name of a check, and a function that describes the correct response or throws. */
+/** Name of a check, and a function that sends the request and describes the correct response. It throws for a wrong response. */
 type Check = readonly [name: string, ask: () => Promise<CheckResult>]
 
 const options = readOptions()
@@ -87,13 +87,12 @@ async function runAll(checks: readonly Check[]): Promise<number> {
   return failures
 }
 
-/** Describes a failure, with the cause of a network error if the service was not reached. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return [error.message, error.cause && describeFailure(error.cause)].filter(Boolean).join(': ')
 }
 
-/** Returns the same check, but reports it as skipped if the key lacks the scope. */
+/** Returns the same check, but reports it as skipped if the API key lacks the scope. */
 function withScope(scope: string, [name, ask]: Check): Check {
   const orSkip = (error: unknown): CheckResult => {
     if (!(error instanceof CallFailure && error.error.code === 'insufficient_scope')) throw error
@@ -102,7 +101,6 @@ function withScope(scope: string, [name, ask]: Check): Check {
   return [name, () => ask().catch(orSkip)]
 }
 
-/** Lists the checks that need no API key. */
 function openChecks(url: string, origin: string | undefined): Check[] {
   return [
     ['health', async () => `version ${orThrow(await getHealth({ url, key: '' })).version}`],
@@ -136,7 +134,8 @@ function clientChecks(url: string, key: string | undefined): Check[] {
         const signed = await fetch(`${url}${path}`, { headers: { 'x-join-key': key, 'accept-encoding': 'gzip, br' } })
         const encoding = signed.headers.get('content-encoding')
         if (encoding !== null) throw new Error(`what is signed is compressed on its way: ${encoding}`)
-        // The second request has no key, so it must fail. A cache between would return the stored response of the first one.
+        // The second request has no API key, so it must fail. A cache between client and service would answer it with the stored response
+        // to the first request.
         return await expectError(await fetch(`${url}${path}`), 401, 'missing_api_key')
       },
     ],

@@ -28,7 +28,7 @@ options answer them, and asks once more before its first change. Run it again af
   --stages <file>            Your file of stages; stages.json unless given
   --yes                      Asks nothing: takes the defaults dev, none, none, public and example, and goes on
 `
-/** Number of characters, from the end of a process's output, that are kept. */
+/** Number of characters that are kept from the end of a process's output. */
 const TAIL = 8_000
 const Answer = z.string().optional()
 const options = readOptions(
@@ -80,7 +80,7 @@ async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNul
   }
 }
 
-/** Runs a Node script with these environment variables. The API key is one of them, because `ps` shows arguments but no variables. */
+/** Runs a Node script. The API key is an environment variable, because `ps` shows arguments to other users but no variables. */
 async function run(
   words: readonly string[],
   { isEchoed = false, apiKey }: { readonly isEchoed?: boolean; readonly apiKey?: string | undefined },

@@ -23,7 +23,9 @@ const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(
   encode: (moment) => Timestamp.encode(moment).slice(0, 10),
 })
 
-/** Builds an option with a comma-separated list that limits a key. The value `any` removes the limit. */
+/**
+ * Builds an option with a comma-separated list to which an API key is limited, for example of chains. The value `any` removes the limit.
+ */
 const bound = <Part>(part: z.ZodType<Part, string>) =>
   z
     .string()
@@ -179,7 +181,10 @@ function describeLimits(
   ]
 }
 
-/** Warns of vaults and chains in a key's limits that the client does not have: they open nothing yet. */
+/**
+ * Warns of vaults that the client does not have and chains without a vault of the client: a key that is limited to them cannot use them
+ * yet.
+ */
 function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
   const missing = limits.vaults?.filter(
     ({ chainId, address }) => !ofClient.some((vault) => vault.chainId === chainId && vault.address === address),

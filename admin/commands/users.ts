@@ -15,7 +15,7 @@ import { endUserSessions, getUser, removeUser, updateUserByOperator } from '../o
 
 const MICRO = 6
 
-/** Dollars with at most six decimals, in millionths. */
+/** Dollars as text with at most six decimals, parsed into millionths of a dollar. */
 const microDollars = z.codec(
   z.string().regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be dollars such as 12.50'),
   z.number().int().nonnegative(),

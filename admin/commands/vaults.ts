@@ -18,7 +18,7 @@ import {
 import { getClient } from '../operations/clients.ts'
 import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
 
-/** Commands for the vaults of clients and their pins (the code and price that an operator confirmed). */
+/** Commands for the vaults of clients and their pins. A pin is the code and price of a vault that an operator confirmed. */
 export const VAULT_COMMANDS: Commands = {
   'add-vault': buildCommand(
     'Reads a vault from its chain, simulates a deposit and a withdrawal, pins its code and price, and shows it to a client.',
@@ -183,7 +183,7 @@ function describeTrip(
   ]
 }
 
-/** Warns if a vault's proxy is unknown, or if only one node confirmed the read. */
+/** Warns if the vault is no proxy of a known kind, or if only one node returned its code and price. */
 function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
   return [
     ...(code.length > 1 ? [] : ['It is not a proxy of a known kind: only its own code is pinned.', '']),
@@ -191,7 +191,7 @@ function describeReading({ code }: Pick<Pin, 'code'>, nodes: number): string[] {
   ]
 }
 
-/** Formats the pinned code and price as rows, and marks values that differ from those in `before`. */
+/** Formats a vault's code addresses and price as rows. Marks values that differ from the confirmed ones in `before`. */
 function pinColumns({ code, price }: Pick<Pin, 'code' | 'price'>, before?: Pin): string[] {
   const isPinned = (one: Pin['code'][number]) =>
     before?.code.some(({ role, of, address }) => role === one.role && of === one.of && address === one.address)

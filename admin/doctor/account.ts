@@ -4,7 +4,7 @@ import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
 import { operatorRights } from '../stage/rights.ts'
 import { type Finding, guideSection } from './finding.ts'
 
-/** Part of an AWS account that `doctor` reads. */
+/** Operations on an AWS account that the command `doctor` uses. */
 export type ExaminedAccount = Pick<AwsAccount, 'identify' | 'countExecutions' | 'listDenied'>
 
 /** Checks the account's limit of concurrent function executions. Sends one request. */

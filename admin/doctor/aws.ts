@@ -7,7 +7,7 @@ import { describeReason, type Finding, guideSection } from './finding.ts'
 /** Function that throws if an environment's table cannot be read. It sends one request, the smallest possible. */
 export type ProbeTable = (table: TableKey) => Promise<void>
 
-/** Returns a function that probes tables. */
+/** Returns a function that reads one item of a table, and throws if the read fails. */
 export function createTableProbe(open: (table: TableKey) => Table): ProbeTable {
   return async (table) => {
     await open(table).get(z.unknown(), { pk: 'doctor', sk: 'doctor' }, { isConsistent: false })
@@ -34,7 +34,10 @@ export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, pr
   return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
 }
 
-/** Returns the reason why AWS refuses the credentials; undefined if it accepts them, even if the request fails otherwise. */
+/**
+ * Returns the reason why AWS refuses the credentials; undefined if AWS accepts the credentials, even if the request fails for another
+ * reason.
+ */
 async function describeRefusal(probe: ProbeTable): Promise<string | undefined> {
   const error = await probe('clients').catch((failure: unknown) => failure)
   const isRefused = error instanceof Error && REFUSED_CREDENTIALS.includes(error.name)

@@ -4,15 +4,15 @@ import type { Pin } from '../../lib/vaults/pin.ts'
 import type { VaultKey } from '../../lib/vaults/vault.ts'
 import { type Finding, formatCount, joinFirstNames } from './finding.ts'
 
-/** Client with its keys. */
+/** Client with its API keys. */
 export type ClientKeys = { readonly clientId: string; readonly name: string; readonly keys: readonly ApiKey[] }
 
 type Command = (text: string) => string
 
-/** Milliseconds before a key expires from which `doctor` warns. */
+/** Remaining lifetime of an API key in milliseconds, below which `doctor` warns. */
 const NOTICE_MS = 14 * DAY * 1000
 
-/** Checks that a client has an active key, and warns if keys expire soon. `now` is in epoch milliseconds. */
+/** Checks that at least one client has an active API key, and warns if keys expire soon. `now` is in epoch milliseconds. */
 export function checkClients(clients: readonly ClientKeys[], now: number, command: Command): Finding[] {
   const active = clients.flatMap(({ clientId, keys }) =>
     keys.filter((key) => keyStatus(key, now) === 'active').map((key) => ({ clientId, key })),
@@ -48,8 +48,8 @@ function issueKey(command: Command, clientId: string): string {
 }
 
 /**
- * Checks that there are vaults, and that an operator confirmed each vault's current code and price. `pins` has the pin of each vault, in
- * order.
+ * Checks that there are vaults, and that an operator confirmed each vault's current code and price. `pins` has the confirmed values of each
+ * vault, in the order of `vaults`.
  */
 export function checkVaults(
   vaults: readonly VaultKey[],

@@ -5,15 +5,15 @@ import { type Finding, guideSection, joinFirstNames } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** Time limit of one request. */
+  /** Time limit of one request, in milliseconds. */
   readonly questionMs: number
 }
 
 const REMEDY = guideSection('edge', 'Add it')
 
 /**
- * Checks that the domain of a stage's CloudFront distribution leads to the API, with a valid certificate. Also checks that direct access to
- * the API matches the stage's settings. Sends two requests.
+ * Checks that the domain of a stage's CloudFront distribution leads to the API, with a valid certificate. Also checks that the API refuses
+ * direct requests if the stage's settings require it. Sends two requests.
  */
 export async function checkEdge(environment: Environment, edge: EdgeEnvironment): Promise<Finding[]> {
   return await Promise.all([checkDomain(environment, edge), checkWayAround(environment, edge)])
@@ -38,8 +38,8 @@ async function checkWayAround(environment: Environment, { origin, isOnlyWay }: E
 }
 
 /**
- * Warns of API keys whose own rate exceeds the firewall's. This includes keys of which two rate windows can fall into one window of the
- * firewall.
+ * Warns of API keys whose rate limit allows more requests in a minute than the firewall's limit. A key's rate windows and the firewall's
+ * minutes begin at different times. The check therefore counts one rate window more than fit into a minute.
  */
 export function checkRates(clients: readonly ClientKeys[], { requestsPerMinute }: EdgeEnvironment): Finding[] {
   const slowed = clients.flatMap(({ clientId, keys }) =>

@@ -8,7 +8,7 @@ type Limits = {
 
 const PATIENCE_MS = 1_000
 
-/** Runs these checks concurrently and returns their findings in order. */
+/** Runs these checks concurrently and returns their findings in order. A check that throws or exceeds the time limit results in a FAIL. */
 export async function examine(checks: readonly Check[], { limitMs, say }: Limits): Promise<readonly Finding[]> {
   const waiting = new Set(checks.map(({ name }) => name))
   const patience = setInterval(() => say(`Waiting for ${[...waiting].join(', ')} …`), PATIENCE_MS)
@@ -30,7 +30,7 @@ export async function examine(checks: readonly Check[], { limitMs, say }: Limits
   }
 }
 
-/** Errors of AWS for a missing table, queue and topic. */
+/** Names of AWS errors for a missing table, queue or topic. */
 const ABSENT = ['ResourceNotFoundException', 'QueueDoesNotExist', 'NotFoundException']
 
 function failureOf(name: string, error: unknown): Finding {
@@ -45,7 +45,7 @@ async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   return await Promise.race([work, over.promise]).finally(() => clearTimeout(timer))
 }
 
-/** Formats findings as lines, each with its remedy on the next one, and the count of each kind. */
+/** Formats findings as lines, each with its remedy on the next line. The last line counts failures and warnings. */
 export function describeFindings(findings: readonly Finding[]): string[] {
   const width = Math.max(...findings.map(({ name }) => name.length))
   const count = (mark: Finding['mark']) => findings.filter((finding) => finding.mark === mark).length

@@ -1,6 +1,9 @@
 import { AppError } from '../../lib/core/errors.ts'
 
-/** Result of a check: `ok` needs nothing, `skip` was not checked, `WARN` may be intended, `FAIL` cannot be. */
+/**
+ * Result of a check. `ok` needs no action, and `skip` means that nothing was checked. `WARN` can be intended; `FAIL` is a fault in any
+ * case.
+ */
 export type Finding = {
   readonly mark: 'ok' | 'skip' | 'WARN' | 'FAIL'
   readonly name: string
@@ -10,7 +13,7 @@ export type Finding = {
   readonly remedy?: string
 }
 
-/** Check of one part of an environment. An exception or a timeout in it becomes a finding with its name. */
+/** Check of one part of an environment. If `look` throws or takes too long, the result is a finding with the check's name. */
 export type Check = { readonly name: string; readonly look: () => Promise<readonly Finding[]> }
 
 /** Returns a reference to the section of a page in docs/operate that has instructions. */

@@ -14,7 +14,7 @@ import { type Finding, formatCount, guideSection, joinFirstNames } from './findi
 const WATCHING = guideSection('watch', 'Alarms that wake somebody')
 
 type RecordProgress = {
-  /** Progress of each vault of the chain; undefined for one that has no record yet. */
+  /** Progress of each vault of the chain; undefined for a vault without records. */
   readonly progress: readonly (VaultProgress | undefined)[]
   /** Last block of the chain; undefined if no node returned it. */
   readonly head: BlockHeader | undefined
@@ -22,7 +22,7 @@ type RecordProgress = {
   readonly now: number
 }
 
-/** Checks the lag of the records of a chain's vaults, as the job that writes them measures it. */
+/** Checks how late the records of a chain's vaults are. The job that writes the records measures this lag in the same way. */
 export function checkRecords(
   chain: EvmChain,
   { progress, head, now }: RecordProgress,
@@ -58,7 +58,7 @@ function ofChains(answerOf: (key: (typeof CHAINS)[number]['key']) => Answer): Re
   return Object.fromEntries(CHAINS.map(({ key }) => [key, answerOf(key)]))
 }
 
-/** Warns if data is stale although the runs of its job succeed. Fails if it is also older than the lag that raises an alarm. */
+/** Returns WARN if data in the cache is stale. Returns FAIL if data is missing, or so old that the job's lag triggers an alarm. */
 function checkAge(
   name: string,
   contract: Pick<JobContract, 'everyMinutes'>,

@@ -6,16 +6,16 @@ import { FailedTry, sendOnce } from '../../lib/core/http.ts'
 import { compareNodes } from '../compare-nodes.ts'
 import { type Finding, formatCount, guideSection, joinFirstNames } from './finding.ts'
 
-/** Services that calls to nodes need. */
+/** Services with which the checks call chain nodes. */
 export type NodeEnvironment = {
   readonly fetch: typeof fetch
   /** Epoch milliseconds. */
   readonly now: () => number
-  /** Time limit of one request. */
+  /** Time limit of one request, in milliseconds. */
   readonly questionMs: number
 }
 
-/** State of a chain's nodes: usable hosts, problems, and the latest block that one of them knows. */
+/** State of a chain's nodes: the usable hosts, the problems, and the newest block that a node returned. */
 export type ChainNodes = {
   readonly chain: EvmChain
   readonly isConfigured: boolean
@@ -102,7 +102,6 @@ async function ask({ fetch, questionMs }: NodeEnvironment, url: string, method: 
 }
 
 type Settings = {
-  /** True if clients have vaults on the chain. */
   readonly hasVaults: boolean
   readonly isProduction: boolean
   readonly isLocal: boolean

@@ -5,7 +5,7 @@ import { type Finding, guideSection, joinFirstNames } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** Time limit of one request. */
+  /** Time limit of one request, in milliseconds. */
   readonly questionMs: number
 }
 
@@ -15,7 +15,8 @@ type Environment = {
  */
 const MAX_BYTES = 128 * 1024
 
-// Schemas of the two files. They name only the fields about passkeys of applications; both files may contain more.
+// Schemas of the files apple-app-site-association and assetlinks.json. They contain only the fields that allow applications to use
+// passkeys; both files may contain more.
 const AppleAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) })
 const AssetLinks = z.array(
   z.object({
@@ -28,8 +29,8 @@ const AssetLinks = z.array(
 )
 
 /**
- * Checks that the two files on the domain of a stage's passkeys name its applications. Reads them as Apple's and Google's servers do: over
- * TLS, without a redirect, as JSON. Sends two requests.
+ * Checks that two files on the domain of a stage's passkeys name the stage's iOS and Android applications. Reads the files as Apple's and
+ * Google's servers do: over TLS, without a redirect, as JSON. Sends two requests.
  */
 export async function checkPasskeyDomain(
   environment: Environment,

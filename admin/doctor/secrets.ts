@@ -14,7 +14,8 @@ export type ReadSecret = (name: SecretName) => Promise<unknown>
 type Command = (text: string) => string
 
 /**
- * Known fields of the configuration secret. `unused` is a field of the stack: CloudFormation creates no secret without a generated value.
+ * Known fields of the configuration secret. The CDK stack adds `unused`, because CloudFormation creates no secret without a generated
+ * value.
  */
 const OWN_NAMES = [...Object.keys(Config.shape), 'unused']
 

@@ -5,7 +5,7 @@ import { type Finding, guideSection } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** Time limit of one request. */
+  /** Time limit of one request, in milliseconds. */
   readonly questionMs: number
 }
 
@@ -29,7 +29,7 @@ const SOLANA_SOMEBODY = '11111111111111111111111111111111'
 const HUNDRED_DOLLARS = '100000000'
 const [FROM, TO] = [8453, 42161]
 
-/** Lists the sources, each with one request. Add a line here for a new source. */
+/** Lists the data sources, each with the request that tests it. Add a new source here. */
 function listSources(config: Config): readonly Source[] {
   const { coinGecko, defiLlama, liFi, merkl, bridge, solanaNfts } = config
   const hasHeaders = (headers: object) => Object.keys(headers).length > 0
@@ -118,7 +118,10 @@ function quoteOf(originChainId: number, destinationChainId: number): string {
   }).toString()
 }
 
-/** Checks that each source accepts one small request with its key, and reports what users lack without it. Sends one request to each. */
+/**
+ * Sends one small request with the configured API key to each data source. Returns whether the source accepts it, and the data that users
+ * lack with this configuration.
+ */
 export async function checkSources(environment: Environment, config: Config): Promise<Finding[]> {
   return await Promise.all(listSources(config).map((source) => checkSource(environment, source)))
 }

@@ -4,27 +4,27 @@ import { DEFAULT_LIMITS, type KeyLimits } from '../../lib/clients/key-limits.ts'
 import { sha256 } from '../../lib/core/sha256.ts'
 import { type Admin, AdminError } from '../admin.ts'
 
-/** Registers a client without keys and vaults. Throws an AdminError if its random id is taken. */
+/** Registers a client without keys and vaults. Throws an AdminError if a client with the same random id exists. */
 export async function createClient({ clients, randomBytes, now }: Admin, name: string): Promise<Client> {
   const client = { clientId: randomBase62(10, randomBytes), name, createdAt: new Date(now()), vaults: [] }
   if (!(await clients.create(client))) throw new AdminError('The new client drew an id that is taken. Try again.')
   return client
 }
 
-/** Returns the client with its keys. Throws an AdminError if there is no such client. */
+/** Returns the client with its API keys. Throws an AdminError if there is no such client. */
 export async function getClient({ clients }: Admin, clientId: string): Promise<ClientRecord> {
   const record = await clients.get(clientId)
   if (!record) throw new AdminError(`There is no client ${clientId}. See list-clients.`)
   return record
 }
 
-/** Changes of a key's limits: undefined leaves a limit unchanged, and null removes a limit that is a list. */
+/** Changes of an API key's limits. Undefined leaves a limit unchanged; null removes a limit that is a list. */
 export type LimitChanges = {
   readonly [Name in keyof KeyLimits]?: KeyLimits[Name] | (Name extends 'scopes' | 'rate' ? never : null) | undefined
 }
 
 /**
- * Issues an API key for a client. Returns it with its secret text, which is not stored. Throws an AdminError for an unknown client, an
+ * Issues an API key for a client. Returns the key with its secret text, which is not stored. Throws an AdminError for an unknown client, an
  * expiry in the past, or limits that contradict each other.
  */
 export async function issueKey(
@@ -56,7 +56,7 @@ export async function issueKey(
 }
 
 /**
- * Changes the limits of a client's key and returns the changed key. Throws an AdminError for an unknown key, or limits that contradict each
+ * Changes the limits of an API key and returns the changed key. Throws an AdminError for an unknown key, or limits that contradict each
  * other.
  */
 export async function limitKey(
@@ -96,7 +96,7 @@ async function getKey(admin: Admin, clientId: string, keyId: string): Promise<Ap
   return key
 }
 
-/** Revokes a client's key for ever and returns it. Throws an AdminError for an unknown or revoked key. */
+/** Revokes an API key for ever and returns the key. Throws an AdminError for an unknown or revoked key. */
 export async function revokeKey(admin: Admin, clientId: string, keyId: string): Promise<ApiKey> {
   const key = await getKey(admin, clientId, keyId)
   const revokedAt = new Date(admin.now())

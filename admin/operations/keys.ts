@@ -4,8 +4,8 @@ import { type Admin, AdminError } from '../admin.ts'
 import type { EdgeKeysSecret } from '../edge-keys.ts'
 
 /**
- * Adds a signing key and returns its id, its public key, and whether it signs. The first key signs; a second is only published. Throws an
- * AdminError if there are two already.
+ * Adds a signing key and returns its id, its public key, and whether it signs. The first key signs; a second key is only published. Throws
+ * an AdminError if there are two keys already.
  */
 export async function addSigningKey({ signingKeys, now }: Admin) {
   const keys = await signingKeys.read()
@@ -16,8 +16,8 @@ export async function addSigningKey({ signingKeys, now }: Admin) {
 }
 
 /**
- * Makes this key sign from now on; the previous one stays published. Throws an AdminError for an unknown key, or the one that already
- * signs.
+ * Makes this key sign from now on; the previous signing key stays published. Throws an AdminError for an unknown key, or if the key signs
+ * already.
  */
 export async function useSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
   const keys = await signingKeys.read()
@@ -36,8 +36,8 @@ export async function removeSigningKey({ signingKeys }: Admin, keyId: string): P
 }
 
 /**
- * Adds a key by which functions recognize CloudFront. Returns its hash, which reveals nothing. Throws an AdminError if there are two
- * already.
+ * Adds a key by which functions recognize CloudFront. Returns the hash of the key, which is no secret. Throws an AdminError if there are
+ * two keys already.
  */
 export async function addEdgeKey({ edgeKeys, randomBytes }: Pick<Admin, 'edgeKeys' | 'randomBytes'>): Promise<string> {
   const [secret, keys] = await readEdgeKeys(edgeKeys)

@@ -3,10 +3,12 @@ import type { Admin } from '../admin.ts'
 import { createClient, issueKey } from './clients.ts'
 import { type Acceptance, addVault, type Presentation } from './vaults.ts'
 
-/** Rate limit of a local client's key. It is high, because one network may use only a tenth of it, and local requests share one network. */
+/**
+ * Rate limit of a local client's API key. It is high: one network may use only a tenth of it, and all local requests come from one network.
+ */
 const ONE_MACHINE = { requests: 1_000_000, seconds: 60 }
 
-/** Registers a client with one key and these vaults. Returns the key's text and the vaults. */
+/** Registers a client with one API key and these vaults. Returns the text of the key and the added vaults. */
 export async function seedClient(
   admin: Admin,
   { name, vaults }: { name: string; vaults: readonly (VaultKey & Presentation)[] },

@@ -7,14 +7,14 @@ import type { Vault, VaultKey } from '../../lib/vaults/vault.ts'
 import { type Admin, AdminError } from '../admin.ts'
 import { getClient } from './clients.ts'
 
-/** Presentation of a vault by a client. Defaults: the vault's own name, an id of chain and address, empty texts. */
+/** Texts with which a client presents a vault. Defaults: the vault's own name, `<chain id>-<address>` as `poolId`, and empty texts. */
 export type Presentation = {
   readonly [Field in 'poolId' | 'name' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol']?:
     | Vault[Field]
     | undefined
 }
 
-/** Vault to add. `firstBlock` is needed only if its node does not return it. */
+/** Vault to add. `firstBlock` is needed only if the node does not return the block of the vault's deployment. */
 type NewVault = {
   clientId: string
   firstBlock?: number | undefined
@@ -29,9 +29,9 @@ export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried'
 const MAX_VAULTS = 1_000
 
 /**
- * Reads a vault from its chain, simulates a deposit and a withdrawal, pins it unless it has a pin, and adds it to a client. `version` is
- * null if its protocol has none; `before` is its existing pin, which stays. Throws an AdminError with a sentence for each flaw that the
- * operator has to accept.
+ * Reads a vault from its chain, simulates a deposit and a withdrawal, and adds the vault to a client. Stores the vault's code and price as
+ * confirmed (its pin), unless it has a pin already; `before` is the existing pin. `version` is null if the vault's protocol has none.
+ * Throws an AdminError with a sentence for each flaw that the operator has to accept.
  */
 export async function addVault(
   admin: Admin,
@@ -43,7 +43,7 @@ export async function addVault(
   pin: Pin
   nodes: number
   trip: SimulatedTrip
-  /** Accepted flaws, a clause each. */
+  /** Flaws of the vault that the operator accepted, each described in a clause. */
   flaws: string[]
 }> {
   const { client } = await getClient(admin, clientId)
@@ -128,8 +128,9 @@ function requireAccepted(refusals: readonly [Acceptance, string][], accepted: re
 }
 
 /**
- * Makes the job read the past of a vault that no client has. It also rereads an earlier vault: the same events make the same records.
- * Clients get events after this block. If several operators add it concurrently, the last block counts.
+ * Makes the job refresh-chain read all events of a vault that no client has. Events may be read again that the job recorded earlier,
+ * because they result in the same records. Clients are notified of events after the block `eventsAfter`. If several operators add the vault
+ * concurrently, the block of the last operator counts.
  */
 async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: number): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -139,12 +140,14 @@ async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: numbe
   }
   throw new AdminError(`The vault ${vault.address} is being recorded at this moment. Try again in a minute.`)
 }
-/** More operators than ever add one vault concurrently. */
+/**
+ * Maximum tries to store the progress. A try fails only if a job or another operator writes the progress of the same vault concurrently.
+ */
 const MAX_TRIES = 10
 
 /**
- * Removes a vault from a client; returns true if no other client has it. Its records stay until it is added again, and its pin stays for
- * good. Another client may add the vault meanwhile, and a later addition shows what changed.
+ * Removes a vault from a client; returns true if no other client has the vault. The vault's records stay until somebody adds the vault
+ * again. The confirmed code and price (the pin) stay for ever, so that a later addition shows changes.
  */
 export async function removeVault(
   admin: Admin,
@@ -157,8 +160,9 @@ export async function removeVault(
 }
 
 /**
- * Returns a vault's pin (undefined if none), its current state, and a digest of that. Pins the current state for all clients if the
- * operator passes its digest. Throws an AdminError if no client has the vault, or its state no longer has that digest.
+ * Returns the confirmed code and price of a vault (its pin; undefined if none), its current code and price, and a digest of the current
+ * ones. If the operator passes this digest as `shown`, stores the current ones as confirmed, for all clients. Throws an AdminError if no
+ * client has the vault, or if the digest has changed.
  */
 export async function confirmVault(
   admin: Admin,
@@ -187,8 +191,8 @@ async function readPinNow(
 }
 
 /**
- * Returns a digest of the code and the first two digits of the price, as prices grow while an operator decides. Its length rules out two
- * kinds of code with the same digest.
+ * Returns a digest of a vault's code addresses and the first two digits of its price. Further digits do not count, because prices grow
+ * while an operator decides. The digest has 128 bits, so that different code practically never has the same digest.
  */
 function digestOf({ code, price }: Pin): string {
   const text = price?.toString()

@@ -3,7 +3,7 @@ import { type Admin, AdminError } from '../admin.ts'
 import type { GivenUpEvent, ResumeCounts } from '../webhooks.ts'
 import { getClient } from './clients.ts'
 
-/** Registers a webhook of a client. Returns it with its secret, which is not stored. */
+/** Registers a webhook of a client. Returns the webhook with its secret, which is not stored. */
 export async function addWebhook(admin: Admin, clientId: string, webhook: NewWebhook) {
   await getClient(admin, clientId)
   return await admin.webhooks.add(clientId, webhook)
@@ -15,7 +15,7 @@ export async function removeWebhook(admin: Admin, clientId: string, id: string):
   throw new AdminError(`Client ${clientId} has no webhook ${id}. See list-webhooks.`)
 }
 
-/** Lists the webhooks of one client or of all. */
+/** Lists the webhooks of one client, or of all clients. */
 export async function listWebhooks(
   admin: Admin,
   clientId: string | undefined,
@@ -46,8 +46,8 @@ export async function resumeWebhooks(admin: Admin, clientId: string | undefined)
 }
 
 /**
- * Deletes the given-up events (not accepted in ten attempts) of one client, of one webhook, or of all clients. Returns their number. Throws
- * an AdminError until the operator confirms it, and while a webhook receives events.
+ * Deletes the given-up events (not accepted in ten attempts) of one client, of one webhook, or of all clients. Returns the number of
+ * events. Throws an AdminError without the operator's confirmation, or while the service sends events to one of the webhooks.
  */
 export async function dropGivenUp(
   admin: Admin,

@@ -17,7 +17,7 @@ export type Answers = {
   /** Domain of the wallet's pages, for passkeys; undefined for none. */
   readonly domain: string | undefined
   readonly alarmEmail: string | undefined
-  /** Fields for the secret `config`; undefined for public nodes. Never show them. */
+  /** Fields for the secret `config`; undefined for public nodes. Never print them, because they contain API keys. */
   readonly config: Readonly<Record<string, unknown>> | undefined
   readonly vault: VaultKey
 }
@@ -60,9 +60,9 @@ type Question = keyof typeof QUESTIONS
 const NAMES = Object.keys(QUESTIONS) as readonly Question[]
 
 /**
- * Returns the answers to the five questions. It takes each from its flag, else from the terminal, else from the defaults if the operator
- * accepted all of them. Repeats a question after an invalid answer. Throws an AdminError for an invalid flag, and for a missing one without
- * a terminal.
+ * Returns the operator's answers to the five questions. Each answer comes from its command-line flag, else from the terminal. If the
+ * operator accepted the defaults, missing flags get the default answers. Repeats a question after an invalid answer. Throws an AdminError
+ * for an invalid flag, or for a missing flag if there is no terminal.
  */
 export async function readAnswers(
   flags: AnswerFlags,
@@ -101,7 +101,6 @@ export async function readAnswers(
   }
 }
 
-/** Returns the parser's result. If the parser rejects the text, returns the result of `refuse` for the reason. */
 async function parseOr<T, U>(
   parse: (text: string) => T | Promise<T>,
   text: string,

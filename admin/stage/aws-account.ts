@@ -13,7 +13,7 @@ import { CLIENT_DEFAULTS } from '../../lib/aws/client-defaults.ts'
 import { AdminError } from '../admin.ts'
 import type { StackState } from './stacks.ts'
 
-/** Identity with which a command calls AWS, and the region. */
+/** Identity with which a command calls AWS, and the region of its calls. */
 export type Identity = { readonly account: string; readonly region: string; readonly arn: string }
 
 /** Actions that an operator's role needs on one resource. */
@@ -30,7 +30,7 @@ export type AwsAccount = {
    * with MFA. It omits denials that depend on conditions with unknown values.
    */
   listDenied(rights: readonly ResourcePermission[]): Promise<readonly string[] | undefined>
-  /** Lists the existing stacks among these. */
+  /** Lists those stacks that exist among the stacks with these names. */
   listStacks(names: readonly string[]): Promise<readonly StackState[]>
   /** Removes a stack's protection and starts to delete the stack. */
   deleteStack(stack: StackState): Promise<void>
@@ -47,8 +47,8 @@ const StackForm = z.object({
 
 /** Opens the account of the environment's AWS credentials, in the region `elsewhere` or, by default, the environment's region. */
 export function awsAccount(elsewhere?: string): AwsAccount {
-  // Retries and timeouts are higher than for other clients: CloudFormation is slower than the services that functions call, and limits
-  // requests.
+  // Retries and timeouts are higher than for other AWS clients. CloudFormation is slower than the services that functions call, and limits
+  // the rate of requests.
   const settings = {
     ...CLIENT_DEFAULTS,
     maxAttempts: 8,
@@ -66,7 +66,7 @@ export function awsAccount(elsewhere?: string): AwsAccount {
     return { account, region, arn }
   }
 
-  /** Returns the user or role whose policies count; undefined for the account's root, which may do everything. */
+  /** Returns the ARN of the user or role whose policies IAM simulates; undefined for the account's root user, who may do everything. */
   const policySourceOf = async (arn: string) => {
     const roleName = /:assumed-role\/([^/]+)\//.exec(arn)?.[1]
     // The ARN of an assumed role's session lacks the role's path, so the role's own ARN is read.
@@ -145,11 +145,14 @@ export function awsAccount(elsewhere?: string): AwsAccount {
 
 type Patience = { readonly say: (line: string) => void; readonly sleep: (milliseconds: number) => Promise<unknown> }
 
-/** Polls CloudFormation every 10 s, for at most an hour. */
+/** Pause between two polls of CloudFormation. With `MAX_POLLS`, polling ends after an hour. */
 const PAUSE_MS = 10_000
 const MAX_POLLS = 360
 
-/** Waits until CloudFormation works on none of these stacks, and returns those that exist. Throws an AdminError after an hour. */
+/**
+ * Waits until CloudFormation works on none of the stacks with these names, and returns those that exist. Throws an AdminError after an
+ * hour.
+ */
 export async function waitForSettledStacks(
   account: AwsAccount,
   names: readonly string[],
@@ -167,7 +170,7 @@ export async function waitForSettledStacks(
   )
 }
 
-/** Deletes a stack and waits until it is gone. Throws an AdminError with CloudFormation's reason if it remains. */
+/** Deletes a stack and waits until the stack is gone. Throws an AdminError with CloudFormation's reason if the stack remains. */
 export async function removeStack(account: AwsAccount, stack: StackState, patience: Patience): Promise<void> {
   await account.deleteStack(stack)
   const [left] = await waitForSettledStacks(account, [stack.name], patience)

@@ -2,7 +2,10 @@ import { AdminError } from '../admin.ts'
 
 const AGAIN = 'then run the same command again: it continues where it stopped'
 
-/** Sentences for the operator, by the messages with which AWS, its SDK or the CDK report a failure. */
+/**
+ * Pairs of a pattern and a sentence. The pattern matches a failure message of AWS, its SDK or the CDK. The sentence tells the operator the
+ * remedy.
+ */
 const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [
     /\bExpiredToken(Exception)?\b|\bRequestExpired\b|security token included in the request is expired|token.*has expired|session .*has expired|\bToken is expired\b|refresh this SSO session|\bUnauthorizedException\b/i,
@@ -59,7 +62,7 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Returns a sentence with the remedy for this message of AWS or the CDK; undefined for an unknown failure. */
+/** Returns a sentence with the remedy for this failure message of AWS or the CDK; undefined for an unknown message. */
 export function describeAwsFailure(text: string): string | undefined {
   if (/account must be verified/.test(text)) {
     return `AWS has to verify your account before it makes that. Ask AWS Support to verify it, ${AGAIN}.`
@@ -78,7 +81,7 @@ export function describeAwsFailure(text: string): string | undefined {
   return SENTENCES.find(([pattern]) => pattern.test(text))?.[1]
 }
 
-/** Returns an AdminError with a remedy, or the same error if none is known. */
+/** Returns an AdminError with the remedy for this error, or the same error if no remedy is known. */
 export function explainError(error: unknown): unknown {
   if (error instanceof AdminError || !(error instanceof Error)) return error
   const sentence = describeAwsFailure(`${error.name}: ${error.message}`)

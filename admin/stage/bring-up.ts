@@ -16,9 +16,9 @@ import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
 /** Result of a child process: its exit code, and the end of its output. */
 export type EndedProcess = { readonly code: number; readonly tail: string }
 
-/** Services that `up` uses. */
+/** Services that the command `up` uses to create a stage. */
 export type UpEnvironment = {
-  /** Opens the account, by default in the environment's region. */
+  /** Opens the operator's AWS account, by default in the region of the process's environment. */
   readonly accountIn: (region?: string) => AwsAccount
   readonly connect: (stage: Answers['stage']) => Admin
   readonly cdk: (words: readonly string[]) => Promise<EndedProcess>
@@ -37,7 +37,7 @@ export type UpEnvironment = {
   readonly sleep: (milliseconds: number) => Promise<unknown>
 }
 
-/** Operator's answers and the state of the account before the first change. */
+/** Operator's answers, and the state of the AWS account before the first change. */
 type Plan = {
   readonly answers: Answers
   readonly identity: Identity
@@ -46,21 +46,28 @@ type Plan = {
   readonly failed: readonly StackState[]
 }
 
-/** Results that later steps need; `apiKey` is undefined unless this run issued it. */
+/** Results of steps that later steps need. `apiKey` is undefined unless this run of the command issued the key. */
 type Results = { clientId: string; apiKey: string | undefined; url: string }
 
-/** Name of a step, and the function that runs it unless an earlier run did. It returns a phrase about the result. */
+/**
+ * Name of a step, and the function that runs the step. The function skips work that an earlier run of the command did, and returns a phrase
+ * about the result.
+ */
 type Step = readonly [name: string, run: (environment: UpEnvironment, plan: Plan, made: Results) => Promise<string>]
 
 const BOOTSTRAP_STACK = 'CDKToolkit'
 const CLIENT_NAME = 'Our wallet'
-/** Maximum tries of the final checks, and the pause between them: the market's job first runs up to ten minutes after the deploy. */
+/**
+ * Maximum tries of a final check, one every 30 seconds. A check can fail at first, because the job of market data first runs up to ten
+ * minutes after the deploy.
+ */
 const MAX_TRIES = 30
 const TRY_AGAIN_MS = 30_000
 
 /**
- * Creates a stage: inspects the account, requests consent once, and creates what is missing, step by step. Each step checks what exists, so
- * the next run continues a run that stopped. Prints the URL and a new API key. Throws an AdminError with the remedy if it cannot continue.
+ * Creates a stage. Inspects the AWS account, requests the operator's consent once, and creates what is missing, step by step. Each step
+ * checks what exists, so that the command can run again after a failure. Prints the URL and a new API key. Throws an AdminError with the
+ * remedy if it cannot continue.
  */
 export async function bringUp(answers: Answers, environment: UpEnvironment): Promise<void> {
   try {
@@ -114,7 +121,7 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
   return { answers, identity, file, isBootstrapped, failed }
 }
 
-/** Returns the commands that repair a stack if only the operator can decide; undefined for other stacks. */
+/** Returns advice with the command that repairs a stack, if only the operator can decide on it; undefined for other stacks. */
 function adviceOn(stack: StackState, stage: Answers['stage']): string | undefined {
   const { name } = stack
   const treatment = deriveRequiredAction(stack)
@@ -122,7 +129,8 @@ function adviceOn(stack: StackState, stage: Answers['stage']): string | undefine
     return `It can hold data: see in the console what it still holds. If that may go, run aws cloudformation delete-stack --stack-name ${name}, then this command again.`
   }
   if (treatment !== 'roll back') return undefined
-  // CDK selects a stack by its path in the app. Its own bootstrap stack is not part of the app, so an AWS command rolls that one back.
+  // CDK selects a stack by its path in the app. CDK's own bootstrap stack is not in the app, so an AWS command rolls the bootstrap stack
+  // back.
   const command =
     name === BOOTSTRAP_STACK
       ? `aws cloudformation continue-update-rollback --stack-name ${name}`
@@ -164,7 +172,8 @@ const STEPS: readonly Step[] = [
   [
     'bootstrap',
     async (environment, { identity: { account, region }, file, isBootstrapped }) => {
-      // The edge's certificates and firewall are in CloudFront's region, which then also needs the bootstrap stack.
+      // The certificates and the firewall of CloudFront (the edge) must be in CloudFront's region, so CDK's bootstrap stack must exist
+      // there too.
       const elsewhere = file.environment.edge && region !== EDGE_REGION ? [EDGE_REGION] : []
       const regions = [...(isBootstrapped ? [] : [region]), ...elsewhere]
       if (regions.length === 0) return 'there already'
@@ -182,7 +191,7 @@ const STEPS: readonly Step[] = [
       const deployed = await accountIn().listStacks(stackNames(stage))
       const apiUrl = deployed.map(({ outputs }) => outputs['ApiUrl']).find((url) => url)
       if (!apiUrl) throw new AdminError(`No stack of ${stage} has the output ApiUrl.`)
-      // A stage with an edge may refuse calls of the API's own URL, so the checks use the edge's domain.
+      // A stage with CloudFront may refuse direct calls of the API's own URL, so the checks use CloudFront's domain.
       const { edge } = file.environment
       made.url = edge ? `https://${edge.domain.name}` : apiUrl
       return `${deployed.length} deployed`
@@ -263,7 +272,9 @@ async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise
   throw new AdminError(`cdk ${words[0]} failed. ${todo}`)
 }
 
-/** Repeats a check until it succeeds, because the jobs' first runs take minutes. Returns the last lines of its output. */
+/**
+ * Repeats a check until it succeeds, because jobs first run some minutes after the deploy. Returns the last lines of the check's output.
+ */
 async function untilGood({ say, sleep: pause }: UpEnvironment, check: () => Promise<EndedProcess>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
     const { code, tail } = await check()

@@ -1,4 +1,7 @@
-/** Minimum limit of concurrent executions that a stage needs: a job runs for each chain each minute. A new account's limit is ten. */
+/**
+ * Minimum limit of concurrent Lambda executions that a stage needs, because a job runs for each chain each minute. A new AWS account has a
+ * limit of ten.
+ */
 export const MIN_CONCURRENT_EXECUTIONS = 100
 
 /** Command that requests a higher limit of concurrent executions. */

@@ -2,7 +2,10 @@ import { configSecretName, type Stage, signingSecretName } from '../../infra/env
 import { tableName } from '../../infra/tables.ts'
 import type { Identity, ResourcePermission } from './aws-account.ts'
 
-/** Returns the rights that an operator of a stage needs: to read and write its clients, and to fill its secrets. */
+/**
+ * Returns the IAM permissions that an operator of a stage needs: to read and write the tables of clients and deposits, and to fill the
+ * secrets of configuration and signing keys.
+ */
 export function operatorRights({ account, region, arn }: Identity, stage: Stage): ResourcePermission[] {
   const [, partition] = arn.split(':')
   const own = (service: string, resource: string) => `arn:${partition}:${service}:${region}:${account}:${resource}`
@@ -12,14 +15,17 @@ export function operatorRights({ account, region, arn }: Identity, stage: Stage)
       actions: ['GetItem', 'BatchGetItem', 'Query', 'Scan', 'PutItem', 'UpdateItem'].map((one) => `dynamodb:${one}`),
     })),
     ...[configSecretName(stage), signingSecretName(stage)].map((secret) => ({
-      // Secrets Manager appends six characters to the name; the simulated ARN needs some too.
+      // Secrets Manager appends six random characters to the ARN of a secret, so the simulated ARN needs six characters too.
       resource: own('secretsmanager', `secret:${secret}-AAAAAA`),
       actions: ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
     })),
   ]
 }
 
-/** Returns the rights that a deploy needs: to assume the CDK's role, or to create it if missing, and the operator's. */
+/**
+ * Returns the IAM permissions that a deploy needs: to assume CDK's deploy role, to create this role if CDK is not bootstrapped, and those
+ * of an operator.
+ */
 export function deployRights(identity: Identity, stage: Stage, isBootstrapped: boolean): ResourcePermission[] {
   const { account, region, arn } = identity
   const [, partition] = arn.split(':')

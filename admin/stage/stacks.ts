@@ -14,16 +14,16 @@ export type StackState = {
 export type RequiredAction =
   /** The stack can be created or updated. */
   | 'deploy'
-  /** CloudFormation is still at work, perhaps for a run that was stopped. */
+  /** CloudFormation still works on the stack, perhaps for a command that was stopped. */
   | 'wait'
-  /** Its first creation failed: it holds no user data. */
+  /** The first creation of the stack failed, so the stack holds no user data. */
   | 'delete'
-  /** Its deletion failed, and the rest can hold data: only its operator can approve its deletion. */
+  /** The deletion of the stack failed, and its remaining resources can hold data. Only the operator can approve their deletion. */
   | 'finish the deletion'
-  /** Its update and its rollback failed: only its operator can choose a resource to skip. */
+  /** The update of the stack and its rollback failed. Only the operator can choose a resource to skip. */
   | 'roll back'
 
-/** Every status of CloudFormation with its treatment. */
+/** Required action for each status of a stack in CloudFormation. */
 const TREATMENTS: Readonly<Record<string, RequiredAction>> = {
   // The stack has only a change set that was not executed; the next deploy replaces it.
   REVIEW_IN_PROGRESS: 'deploy',
@@ -41,12 +41,12 @@ const TREATMENTS: Readonly<Record<string, RequiredAction>> = {
   IMPORT_ROLLBACK_FAILED: 'roll back',
 }
 
-/** Returns the treatment of a stack by its status; leaves an unknown status to the operator. */
+/** Returns the action that a stack needs by its status. An unknown status needs `roll back`, so that the operator decides. */
 export function deriveRequiredAction({ status }: Pick<StackState, 'status'>): RequiredAction {
   return TREATMENTS[status] ?? (status.endsWith('_IN_PROGRESS') ? 'wait' : 'roll back')
 }
 
-/** Sorts stacks from the newest to the oldest, because a stack depends only on older ones and must be removed before them. */
+/** Sorts stacks from the newest to the oldest. A stack depends only on older stacks, so CloudFormation must delete it before them. */
 export function sortForRemoval(stacks: readonly StackState[]): StackState[] {
   return stacks.toSorted((left, right) => right.createdAt.getTime() - left.createdAt.getTime())
 }

@@ -8,7 +8,7 @@ import type { Answers } from './answers.ts'
 const File = z.record(z.string(), z.record(z.string(), z.unknown()))
 const Named = z.object({ id: z.string() })
 
-/** Change of the file of stages, and the resulting stage. */
+/** Planned change of the operator's file of stages, and the resulting settings of the stage. */
 export type StagesFilePlan = {
   /** Changed fields, such as `dev.alarmEmail`; empty if the file stays the same. */
   readonly changes: readonly string[]
@@ -18,8 +18,8 @@ export type StagesFilePlan = {
 }
 
 /**
- * Merges these answers into the operator's file of stages, without writing it. Keeps fields that no answer names. Throws an AdminError for
- * an invalid file, a stage that cannot be deployed, or a domain that differs from that of the stage's existing passkeys.
+ * Merges the operator's answers into the file of stages, without writing the file. Keeps fields that no answer concerns. Throws an
+ * AdminError for an invalid file, a stage that cannot be deployed, or a domain that differs from that of the stage's existing passkeys.
  */
 export async function planStagesFile(
   named: string | undefined,

@@ -7,9 +7,8 @@ import { explainError } from './aws-failure.ts'
 import type { UpEnvironment } from './bring-up.ts'
 import { sortForRemoval } from './stacks.ts'
 
-/** Services that `down` uses. */
 type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
-  /** Returns the text that the operator types. */
+  /** Asks the operator on the terminal and returns the typed text. */
   readonly ask: (question: string) => Promise<string>
 }
 

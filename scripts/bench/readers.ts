@@ -5,7 +5,8 @@ import type { Vault } from '../../lib/vaults/vault.ts'
 import { readByOfficialSdk } from '../../sandbox/official-sdk.ts'
 import { reportToParent } from '../load/process.ts'
 
-// Ways to read vaults that `npm run bench` compares. They run in their own process, so that its CPU time excludes chains and tables.
+// Three ways to read vaults, which `npm run bench` compares. They run in a separate process, whose CPU time therefore excludes chains and
+// tables.
 
 /** Name of a way to read vaults. */
 export type Reader = 'list' | 'viem multicall' | 'official SDK'
@@ -17,10 +18,13 @@ export type BenchVaults = {
   readonly urls: Record<number, string>
 }
 
-/** Duration of a read, in milliseconds. */
+/** Elapsed time and CPU time of a read, in milliseconds. */
 export type ReadDuration = { readonly wall: number; readonly cpu: number }
 
-/** Milliseconds by which the clock is moved ahead before each list. They exceed the time for which lists share a read. */
+/**
+ * Milliseconds by which the clock moves ahead before each list of vaults. After this time, the service no longer shares one read between
+ * lists.
+ */
 const PASSING_MS = 2_000
 
 let passed = 0
@@ -41,7 +45,7 @@ function clientOf(chainId: number, url: string) {
 }
 type Client = ReturnType<typeof clientOf>
 
-/** Storage slots of a vault. The operation that lists vaults reads the same number of an asynchronous vault. */
+/** Ten storage slots of a vault. The endpoint that lists vaults reads as many slots of an asynchronous vault. */
 const WORDS = Array.from({ length: 10 }, (_, index) =>
   numberToHex(0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n + BigInt(index)),
 )
@@ -98,7 +102,7 @@ async function readByMulticall(client: Client, vaults: readonly Vault[]): Promis
   ])
 }
 
-/** Reads a chain's vaults with the official SDK if it supports them, and the others by multicall. */
+/** Reads a chain's vaults with the official SDK if it supports them, and all other vaults by multicall. */
 async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void> {
   const { known = [], others = [] } = Object.groupBy(vaults, (vault) => ('pendingSilo' in vault ? 'known' : 'others'))
   await Promise.all([
@@ -112,7 +116,7 @@ async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void
 
 const { handler } = await import('../../functions/vaults/list/handler.ts')
 
-/** Calls the operation that lists vaults. Throws if the list is incomplete or stale. */
+/** Calls the endpoint that lists vaults. Throws if the list is incomplete or stale. */
 async function readList({ apiKey, vaults }: BenchVaults): Promise<void> {
   passed += PASSING_MS
   const reply = (await handler(

@@ -4,10 +4,10 @@ import type { Counted, Counts, EndpointCounts } from './counts.ts'
 import { APP_OPENS_IN_PEAK_SECOND, ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, INDEX_UNITS, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
-/** Costs in dollars by item. */
+/** Costs in dollars, by item. */
 export type Bill = { readonly [Item in (typeof ITEMS)[number]]: number }
 
-/** Items of a bill. */
+/** Items of a bill: each is a kind of cost. */
 export const ITEMS = [
   'gateway',
   'compute',
@@ -20,12 +20,12 @@ export const ITEMS = [
 ] as const
 
 const GB = 1e9
-/** Minutes of a month. */
+/** Minutes of an average month. */
 export const MONTH_MINUTES = 30.4 * 24 * 60
-/** Polls of SQS in a month: five pollers per queue function wait 20 s each. */
+/** Requests by which Lambda polls one queue in a month: five pollers wait 20 s each. */
 const POLLS_PER_MONTH = (5 * MONTH_MINUTES * 60) / 20
 
-/** Adds bills. */
+/** Adds bills, item by item. */
 export function sumOf(bills: readonly Bill[]): Bill {
   return billOf((item) => bills.reduce((sum, bill) => sum + bill[item], 0))
 }
@@ -44,11 +44,14 @@ function billOf(of: (item: (typeof ITEMS)[number]) => number): Bill {
   return Object.fromEntries(ITEMS.map((item) => [item, of(item)])) as Bill
 }
 
-/** Choices of an index of wallets. */
+/** Choices of a wallet index: an API that lists all tokens and NFTs of a wallet. */
 export const INDEXES = ['Alchemy', 'GoldRush', 'both', 'none'] as const
 type Index = (typeof INDEXES)[number]
 
-/** Returns dollars for a call's index requests. The counts are of GoldRush, with one request each. */
+/**
+ * Returns the dollars that one call pays for requests to wallet indexes. The requests were counted with GoldRush; the formula converts them
+ * for Alchemy.
+ */
 function billIndex(name: keyof typeof endpoints, { sources }: Counts, index: Index): number {
   const questions = sources['goldrush'] ?? 0
   const goldRush = questions * SOURCE_PRICES.goldrush.request
@@ -61,7 +64,7 @@ function billIndex(name: keyof typeof endpoints, { sources }: Counts, index: Ind
   return { Alchemy: alchemy, GoldRush: goldRush, both: alchemy + ASSUMED.indexFailures * goldRush, none: 0 }[index]
 }
 
-/** Returns the cost of a call of an endpoint in dollars: a container's first, the next, and the average. */
+/** Returns the cost of one call of an endpoint, in dollars: the first call of a Lambda container, a later call, and the average call. */
 export function billCall(
   name: keyof typeof endpoints,
   counted: EndpointCounts,
@@ -88,14 +91,14 @@ export function billCall(
   return { first: bill(cold, ASSUMED.startMs), next: bill(warm), average }
 }
 
-/** Averages a value over an endpoint's requests. A container's first request adds its start in milliseconds. */
+/** Averages a value over an endpoint's requests. `of` gets the milliseconds of a container's start for its first request, else 0. */
 function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, startMs: number) => number): number {
   const { coldShare, againShare, startMs } = ASSUMED
   const usual = again ? againShare * of(again, 0) + (1 - againShare) * of(warm, 0) : of(warm, 0)
   return coldShare * of(cold, startMs) + (1 - coldShare) * usual
 }
 
-/** Returns the cost of a run each minute, for a month. */
+/** Returns the cost, in dollars, of one run each minute for a month. */
 export function billRunMonth(counts: Counts, memoryMiB: number): Bill {
   return times(billRun(counts, memoryMiB), MONTH_MINUTES)
 }
@@ -110,7 +113,7 @@ function cpuMs({ rpc }: Counts, answerBytes: number): number {
   return request + (answerKb * answerBytes) / 1000 + rpcCall * Object.values(rpc).reduce((sum, calls) => sum + calls, 0)
 }
 
-/** Returns the cost of one invocation; `ms` excludes its waiting time. */
+/** Returns the cost of one invocation, in dollars. `ms` is the duration without the time of waiting for other services. */
 function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; readonly memoryMiB: number }): Bill {
   const { table, secrets, queue, sources } = counts
   const prices: Readonly<Record<string, { readonly request: number }>> = SOURCE_PRICES
@@ -121,20 +124,18 @@ function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; read
     tables: table.readUnits * AWS_PRICES.readUnit + table.writeUnits * AWS_PRICES.writeUnit,
     'secrets and queues': secrets * AWS_PRICES.secretsRequest + queue * AWS_PRICES.queueRequest,
     nodes: RPC_PRICES.computeUnit * computeUnits(counts),
-    // Index requests are billed by `billIndex`.
+    // `billIndex` adds the cost of requests to wallet indexes.
     sources: sumOver(sources, (name) => (name === 'goldrush' ? 0 : prices[name]?.request)),
     egress: 0,
     logs: (ASSUMED.logBytes / GB) * AWS_PRICES.logGb,
   }
 }
 
-/** Returns the milliseconds that an invocation waits for other services. */
 function waitedMs({ inSeries }: Counts): number {
   const { aws, rpc, sources } = ASSUMED.waitMs
   return inSeries.aws * aws + inSeries.rpc * rpc + inSeries.sources * sources
 }
 
-/** Returns the compute units of its calls at all hosts. */
 function computeUnits({ rpc }: Counts): number {
   const units: Readonly<Record<string, number>> = RPC_PRICES.units
   return sumOver(rpc, (method) => units[method])
@@ -148,14 +149,14 @@ function sumOver(asked: Readonly<Record<string, number>>, price: (name: string) 
   }, 0)
 }
 
-/** Choices of the alarms and metrics of a stage. */
+/** Values of the setting `observe`, which chooses the alarms and metrics of a stage. */
 export const OBSERVE = ['none', 'slo', 'all'] as const
 type Observe = (typeof OBSERVE)[number]
 
-/** Item of a stage without users: its description, and its dollars a month with each choice of `observe`. */
+/** Cost item of a stage without users: its description, and its dollars a month for each value of `observe`. */
 export type IdleItem = { readonly what: string; readonly usd: (observe: Observe) => number }
 
-/** Returns the monthly costs of a stage without users, except for nodes and sources. */
+/** Returns the monthly cost items of a stage without users, except for nodes and data sources. */
 export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleItem[] {
   const { bill, of } = jobsOf(runs, stage.memoryMiB.others)
   const ours = (one: Bill) => totalOf(one) - one.nodes - one.sources
@@ -195,17 +196,17 @@ export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleIte
   ]
 }
 
-/** Returns the sum of these items, in dollars a month. */
+/** Returns the sum of these cost items, in dollars a month. */
 export function sumIdle(items: readonly IdleItem[], observe: Observe): number {
   return items.reduce((sum, { usd }) => sum + usd(observe), 0)
 }
 
-/** Returns dollars a month for the nodes that the job of the chains reads. */
+/** Returns the cost, in dollars a month, of the node requests of the job refresh-chain. */
 export function billIdleNodes({ stage, jobs: runs }: Counted): number {
   return jobsOf(runs, stage.memoryMiB.others).bill('jobs/refresh-chain', ({ nodes }) => nodes)
 }
 
-/** Returns dollars a month for the alarms of gradual deploys. */
+/** Returns the cost, in dollars a month, of the alarms that gradual deploys need. */
 export function billGradual({ stage }: Counted): number {
   return stage.gradual.alarmMetrics * AWS_PRICES.alarmMetricMonth
 }
@@ -214,7 +215,7 @@ function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
   const named = (prefix: string) => Object.entries(runs).filter(([name]) => name.startsWith(prefix))
   return {
     of: (prefix: string) => named(prefix).length,
-    /** Monthly costs of these jobs' runs; `take` selects a part of each run's bill. */
+    /** Returns the monthly cost of the jobs with this prefix. `take` selects a part of the bill of each run. */
     bill: (prefix: string, take: (bill: Bill) => number) =>
       named(prefix).reduce(
         (sum, [, { counts, everyMinutes }]) => sum + (MONTH_MINUTES / everyMinutes) * take(billRun(counts, memoryMiB)),
@@ -223,7 +224,7 @@ function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
   }
 }
 
-/** Returns the monthly costs of a stage's edge without requests. */
+/** Returns the monthly cost items of a CloudFront distribution and its firewall (the edge) without requests. */
 export function billIdleEdge({ edge }: Counted): readonly IdleItem[] {
   const { firewallMonth, firewallRuleMonth, alarmMetricMonth, secretMonth } = AWS_PRICES
   return [
@@ -240,7 +241,7 @@ export function billIdleEdge({ edge }: Counted): readonly IdleItem[] {
   ]
 }
 
-/** Returns the monthly cost of a stage without users, in dollars, with these settings. Public nodes cost nothing. */
+/** Returns the monthly cost of a stage without users, in dollars. Public nodes (`hasOwnNodes` is false) cost nothing. */
 export function billIdleStage(
   counted: Counted,
   { observe, gradual, edge }: { readonly observe: Observe; readonly gradual: boolean; readonly edge?: unknown },
@@ -250,16 +251,22 @@ export function billIdleStage(
   return sumIdle(items, observe) + (gradual ? billGradual(counted) : 0) + (hasOwnNodes ? billIdleNodes(counted) : 0)
 }
 
-/** Returns the extra cost of requests through an edge, in dollars. `egressUsd` is the price of their responses' traffic without it. */
+/**
+ * Returns the extra cost, in dollars, of requests through CloudFront. `egressUsd` is the price of the traffic of their responses without
+ * CloudFront.
+ */
 export function billEdgeRequests(requests: number, egressUsd: number): number {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   return requests * (edgeRequest + firewallRequest) - egressUsd * (1 - edgeEgressGb / egressGb)
 }
 
-/** Name of the events in the bill of users. */
+/** Name of the entry for webhook events in the result of `billUsers`. */
 export const EVENTS = 'events to webhooks'
 
-/** Returns the monthly calls and extra costs of this many registered users, by endpoint. Throws for an endpoint without counts. */
+/**
+ * Returns the monthly calls and costs that this many registered users cause, by endpoint, and those of webhook events. Throws for an
+ * endpoint without counts.
+ */
 export function billUsers({ endpoints: counted, event, stage }: Counted, users: number, index: Index = 'Alchemy') {
   const opens = users * OPENS_PER_MONTH
   const calls = Object.entries(PER_OPEN).map(([name, perOpen]) => {
@@ -279,7 +286,7 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
   return [...calls, { name: EVENTS, calls: events, bill: times(one, events) }]
 }
 
-/** Returns the requests and resources that registered users need in the busiest second. */
+/** Returns the requests and resources that this many registered users need in the busiest second. */
 export function busiestSecond({ endpoints: counted }: Counted, users: number) {
   const asked = Object.entries(PER_OPEN).flatMap(([name, perOpen]) => {
     const counts = counted[name]
@@ -292,13 +299,13 @@ export function busiestSecond({ endpoints: counted }: Counted, users: number) {
     }, 0)
   return {
     requests: sum(() => 1),
-    /** Functions that run concurrently. */
+    /** Number of functions that run concurrently. */
     containers: sum((counts, startMs, body) => (startMs + cpuMs(counts, body) + waitedMs(counts)) / 1000),
     readUnits: sum(({ table }) => table.readUnits),
     writeUnits: sum(({ table }) => table.writeUnits),
-    /** Compute units at all hosts of each chain. */
+    /** Compute units of JSON-RPC calls, at all node hosts of all chains. */
     computeUnits: sum(computeUnits),
-    /** Questions about one wallet on one chain each. */
+    /** Requests to the wallet index, each about one wallet on one chain. */
     indexQuestions: sum(({ sources }) => sources['goldrush'] ?? 0),
     coingecko: sum(({ sources }) => sources['coingecko'] ?? 0),
     merkl: sum(({ sources }) => sources['merkl'] ?? 0),

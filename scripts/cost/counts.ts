@@ -5,32 +5,35 @@ const Count = Whole.default(0)
 const Units = z.number().default(0)
 const Times = z.record(z.string(), Whole)
 
-/** Requests that one call, or one run, makes. The file omits zeros. */
+/** Requests that one call of an endpoint, or one run of a job, sends to other services. The file docs/cost.json omits zeros. */
 export const Counts = z.object({
-  /** Requests to DynamoDB, and the capacity units that these consume. */
+  /** Requests to DynamoDB, and the capacity units that these requests consume. */
   table: z.object({ requests: Count, readUnits: Units, writeUnits: Units }).prefault({}),
   secrets: Count,
-  /** Requests that send messages. */
+  /** Requests to SQS that send messages. */
   queue: Count,
-  /** JSON-RPC calls at both hosts of each chain, by method. */
+  /** JSON-RPC calls at both node hosts of each chain, by method. */
   rpc: Times.default({}),
   /** Requests to other external services, by name. */
   sources: Times.default({}),
-  /** Requests in series: concurrent requests count as one. */
+  /** Requests in series, by kind of service. Concurrent requests count as one. */
   inSeries: z.object({ aws: Count, rpc: Count, sources: Count }).prefault({}),
 })
 export type Counts = z.output<typeof Counts>
 
-/** Bytes of a response: its headers, and its gzip body. */
+/** Bytes of a response: its headers, and its body after gzip. */
 const Bytes = z.object({ headers: Whole, body: Count })
 
 const OneHost = Counts.pick({ rpc: true, inSeries: true })
 const Endpoint = z.object({
-  /** Requests of a container: its first, the next of another user, and for GET the same again. */
+  /**
+   * Counts of three calls of an endpoint: `cold` is the first in a container, `warm` is another user's in the same container, and `again`
+   * repeats a GET.
+   */
   cold: Counts,
   warm: Counts,
   again: Counts.optional(),
-  /** The JSON-RPC calls of the same where each chain has one host. */
+  /** JSON-RPC calls of the same calls if each chain has only one node host. */
   oneHost: z.object({ cold: OneHost, warm: OneHost, again: OneHost }).partial().optional(),
   bytes: Bytes,
 })
@@ -46,11 +49,14 @@ const Watched = z.object({
   ownMetrics: Count,
 })
 
-/** Counts of the wallet's story (test/functions/counts.deep.test.ts) and of a stage (test/infra/template.infra.test.ts). */
+/**
+ * Counts of requests in a simulated use of the wallet (test/functions/counts.deep.test.ts), and of resources in the template of a stage
+ * (test/infra/template.infra.test.ts).
+ */
 export const Counted = z.object({
   size: z.object({ vaults: Whole, chainsWithVaults: Whole, chains: Whole, tokens: Whole }),
   endpoints: z.record(z.string(), Endpoint),
-  /** Runs by job and chain, if it has one: in a warm container, without new events. */
+  /** Counts of one run of each job, by name and chain. The run is in a warm container and finds no new events. */
   jobs: z.record(z.string(), z.object({ counts: Counts, everyMinutes: Whole })),
   /** Work to record one event and send it to two webhooks. */
   event: Counts,
@@ -62,10 +68,10 @@ export const Counted = z.object({
     queuesAsked: Whole,
     memoryMiB: z.object({ endpoints: Whole, others: Whole }),
   }),
-  /** Additional resources of an optional edge. */
+  /** Additional resources of a stage with CloudFront (the edge). */
   edge: z.object({ alarms: Whole, alarmMetrics: Whole, firewalls: Whole, firewallRules: Whole }),
 })
 export type Counted = z.output<typeof Counted>
 
-/** File of the counts. */
+/** File in which the counts are stored. */
 export const COUNTS_FILE = 'docs/cost.json'

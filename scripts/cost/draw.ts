@@ -1,25 +1,25 @@
-/** The most that one machine counts (`npm run bench:shards`). Lines are dashed beyond. */
+/** Largest number of vaults for which `npm run bench:shards` counts requests. Beyond this number, a picture's line is dashed. */
 export const COUNTED_TO = 10_000
-/** Largest count of a picture. */
+/** Largest number on the horizontal axis of a picture. */
 export const MAX_COUNT = 1e6
 
-/** Curve of dollars a month, and the limit that ends first. */
+/** Curve of dollars a month by a growing number, such as the number of users, and the limit that growth reaches first. */
 export type Curve = {
   readonly name: 'users' | 'vaults' | 'events' | 'clients'
-  /** Name of the counts, with their unit. */
+  /** Label of the horizontal axis: name and unit of the growing number. */
   readonly axis: string
   readonly usd: (count: number) => number
   readonly limit: { readonly name: string; readonly at: number }
-  /** Sentence about the picture. */
+  /** Sentence about the curve, shown below its picture. */
   readonly says: string
 }
 
-// The drawing is as wide as a small phone, so that its letters stay readable there.
+// The drawing is as wide as a small phone, so that its text stays readable on a phone.
 const SIZE = { width: 390, height: 300 }
 const PLOT = { left: 48, right: 376, top: 34, bottom: 250 }
 const STEPS_PER_DECADE = 24
 
-/** Draws a curve as SVG: solid as far as one machine counts, dashed beyond, with its limit. */
+/** Draws a curve as SVG, with its limit. The line is solid up to `COUNTED_TO` and dashed beyond. */
 export function draw({ name, axis, usd, limit }: Curve): string {
   const decades = Math.log10(MAX_COUNT)
   const low = Math.floor(Math.log10(usd(1)))
@@ -73,12 +73,12 @@ export function whole(count: number): string {
   return Math.round(count).toLocaleString('en')
 }
 
-/** Formats a whole number of two digits. */
+/** Formats a number rounded to two significant digits. */
 export function rounded(count: number): string {
   return whole(Number(count.toPrecision(2)))
 }
 
-/** Formats dollars of two digits. */
+/** Formats dollars rounded to two significant digits. */
 export function dollars(usd: number): string {
   return `$${rounded(usd)}`
 }

@@ -16,14 +16,19 @@ import { COUNTED_TO, type Curve, dollars, draw, MAX_COUNT, rounded, whole } from
 import { EVENTS_PER_OPEN, OPENS_PER_MONTH } from './model.ts'
 import { LIMITS } from './prices.ts'
 
-/** Users whose events the picture of clients has. */
+/** Number of users whose events each client gets, in the picture of growth by clients. */
 const USERS = 100_000
-/** A silent shard's run, and units of each vault and minute, in the silent minute of `npm run bench:shards`. */
+/**
+ * Counts of one run over a batch of vaults (shard) without new events, from `npm run bench:shards`. The read and write units are per vault.
+ */
 const SHARD = { requests: 20, rounds: 5, calls: 12, readUnits: 2.07, writeUnits: 0.2 }
-/** Read units of a chain's list for each vault, and bytes of a client's id in its set (decision 0047). */
+/**
+ * Read units per vault to list the vaults of a chain. `idBytes` is the size of a client's id in the item with a vault's clients (decision
+ * 0047).
+ */
 const LISTED = { readUnits: 555 / 10_000, idBytes: 16 }
 
-/** Returns the four curves of a stage with `slo` and paid nodes. */
+/** Returns four growth curves of a stage with the alarms of `slo` and paid nodes: by users, vaults, events and clients. */
 export function growthOf(counted: Counted): readonly Curve[] {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
   const { bill, calls } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? { bill: sumOf([]), calls: 1 }
@@ -33,7 +38,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'users',
       axis: 'registered users',
-      // Dollars are the idle stage plus the bill of its users.
+      // Adds the cost of the users to the cost of a stage without users.
       usd: (users) => fixed + totalOf(sumOf(billUsers(counted, users).map((one) => one.bill))),
       limit: { name: 'free plans of nodes', at: LIMITS.freeNodes.most / busiestSecond(counted, 1).computeUnits },
       says: 'Users cost nodes and sources; the free plans of two hosts end first, in the busiest second.',
@@ -41,7 +46,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'vaults',
       axis: 'vaults of one more chain',
-      // Dollars are the idle stage plus a silent run of each shard, each minute.
+      // Adds the cost of a run for each batch of vaults (shard) each minute to the cost of a stage without users.
       usd: (vaults) => fixed + billShards(counted, vaults),
       limit: { name: "reads of the chain's list", at: LIMITS.keyReadUnits.most / LISTED.readUnits },
       says: 'Vaults without users or events cost a run for each shard, so the line has steps; one key’s read units, if a list is read within a second, end first.',
@@ -49,7 +54,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'events',
       axis: 'events a minute, of one client',
-      // Dollars are the idle stage plus each event's bill, recorded alone.
+      // Adds the cost of each event, as if each were recorded alone, to the cost of a stage without users.
       usd: (events) => fixed + events * MONTH_MINUTES * eventUsd,
       limit: {
         name: "writes of a client's log",
@@ -60,7 +65,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
     {
       name: 'clients',
       axis: 'clients of one vault',
-      // Dollars are the idle stage plus each client's copy of all events.
+      // Adds the cost of each client's copy of all events to the cost of a stage without users.
       usd: (clients) => fixed + clients * eventsOfUsers * eventUsd,
       limit: { name: 'ids in one item of 400 KB', at: LIMITS.itemBytes.most / LISTED.idBytes },
       says: `Clients multiply events: each client here gets those of ${whole(USERS)} users, about ${whole(eventsOfUsers / MONTH_MINUTES)} a minute; the item with a vault’s clients ends first.`,
@@ -68,7 +73,7 @@ export function growthOf(counted: Counted): readonly Curve[] {
   ]
 }
 
-/** Builds the pictures by their paths, and the section of docs/scale.md that shows them. */
+/** Builds the SVG pictures, by path, and the section of docs/scale.md that shows the pictures. */
 export function buildGrowth(counted: Counted) {
   const curves = growthOf(counted)
   const pictures = Object.fromEntries(curves.map((curve) => [`docs/images/growth-${curve.name}.svg`, draw(curve)]))
@@ -77,7 +82,7 @@ export function buildGrowth(counted: Counted) {
   return { pictures, section: `${['## Growth', intro, ...shown].join('\n\n')}\n` }
 }
 
-/** Returns dollars a month for silent runs of a chain's shards. */
+/** Returns the cost, in dollars a month, of a run each minute over each batch (shard) of a chain's vaults, without new events. */
 function billShards({ stage }: Counted, vaults: number): number {
   const shards = listShards(vaults).length
   const run: Counts = {
@@ -88,7 +93,7 @@ function billShards({ stage }: Counted, vaults: number): number {
     },
     secrets: 0,
     queue: 1,
-    // Two hosts confirm each call.
+    // Each call goes to two node hosts, which confirm each other.
     rpc: { eth_call: 2 * SHARD.calls },
     sources: {},
     inSeries: { aws: SHARD.requests, rpc: SHARD.rounds, sources: 0 },

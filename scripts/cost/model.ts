@@ -1,34 +1,39 @@
 import type { endpoints } from '../../functions/contracts.ts'
 
-/** Assumptions that one machine cannot measure. */
+/** Assumptions of the cost model that cannot be measured on one machine. */
 export const ASSUMED = {
-  /** Milliseconds of one outgoing request; concurrent requests count once. */
+  /** Milliseconds for which one outgoing request waits, by kind of service. Concurrent requests count once. */
   waitMs: { aws: 5, rpc: 60, sources: 250 },
   /** CPU milliseconds of a request: fixed, per KB of its response, and per chain call. */
   cpuMs: { request: 3, answerKb: 0.05, rpcCall: 0.5 },
   /** Extra milliseconds of a container's first request. */
   startMs: 300,
-  /** Share of requests that are a container's first, which read their client and secrets. */
+  /** Share of requests that are the first of a container. Such a request also reads its client and the secrets. */
   coldShare: 0.01,
   /** Share of GET requests that repeat a recent one. */
   againShare: 0.5,
-  /** Minimum requests of a key that a container allows for each that it leases from the table. */
+  /** Minimum number of requests with an API key per write to the table of rate limits. A container leases several requests at once. */
   requestsPerLease: 6,
-  /** New tokens of a wallet on all chains, each time that an index is called. */
+  /**
+   * Number of tokens that are new in a wallet at each call of a wallet index (an API that lists a wallet's tokens). All chains together.
+   */
   newTokens: 5,
-  /** Share of calls to the first index that fail, so that the second is called. */
+  /** Share of calls to the first wallet index (an API that lists a wallet's tokens) that fail, so that the service calls the second one. */
   indexFailures: 0.01,
-  /** Bytes of our log line and Lambda's lines per request. */
+  /** Bytes of the log lines of one request: the service's own line and Lambda's lines. */
   logBytes: 1_100,
 } as const
 
-/** Times a registered user opens the wallet in a month: one in ten does on a day, three times. */
+/** Number of times that an average user opens the wallet in a month. On each day one user in ten opens it three times. */
 export const OPENS_PER_MONTH = 9
 
-/** Times a user opens the wallet in the busiest second: a day's opens within eight hours, doubled. */
+/**
+ * Number of times that an average user opens the wallet in the busiest second. A day's opens fall into eight hours; the busiest second has
+ * twice their average.
+ */
 export const APP_OPENS_IN_PEAK_SECOND = (OPENS_PER_MONTH / 30 / (8 * 3600)) * 2
 
-/** Requests per opening of the wallet; an endpoint that is missing here is called too rarely to count. */
+/** Requests per opening of the wallet, by endpoint. Absent endpoints are called too rarely to matter for the cost. */
 export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>> = {
   'accounts/login-init': 0.1,
   'accounts/login': 0.1,

@@ -26,7 +26,7 @@ import { AWS_PRICES, COMPILED_ON, INDEX_UNITS, LIMITS, type Limit, RPC_PRICES, S
 const MILLION = 1e6
 /** Numbers of registered users that the page shows. */
 const SIZES = [100_000, MILLION]
-/** Numbers of users whose busiest second is shown. */
+/** Numbers of registered users whose busiest second the page shows. */
 const GROWTH = [10_000, ...SIZES, 10 * MILLION]
 
 const INDEX_NAMES: Readonly<Record<(typeof INDEXES)[number], string>> = {
@@ -36,10 +36,13 @@ const INDEX_NAMES: Readonly<Record<(typeof INDEXES)[number], string>> = {
   none: 'none: only listed tokens, no NFTs on EVM chains',
 }
 
-/** CPU of a warm response on one machine, in milliseconds, when last measured. */
+/**
+ * CPU milliseconds of a warm response, last measured on one machine. `health` is the endpoint health; `markets` is a response of
+ * `marketsKb` KB.
+ */
 const MEASURED_MS = { health: 0.1, markets: 0.9, marketsKb: 172 }
 
-/** Ways to lower each item of the bill. */
+/** Ways to lower each item of the bill, as text for the page. */
 const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
   gateway:
     'a longer `max-age` for public responses, or CloudFront before them; fewer polls of statuses (webhooks report them)',
@@ -54,7 +57,7 @@ const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
   logs: 'only a sample of the lines of successful requests; the log class for infrequent access costs half',
 }
 
-/** Builds the page of costs, as Markdown. */
+/** Builds the text of docs/cost.md. */
 export function buildPage(counted: Counted): string {
   return `${[
     '# What it costs',
@@ -123,7 +126,7 @@ function idleEdge(counted: Counted): string {
 function edgeRequests(counted: Counted): string {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   const users = SIZES.map((size) => {
-    // Webhook events do not pass the gateway.
+    // Webhook events do not pass API Gateway, so their bill has no item `gateway`.
     const bills = billUsers(counted, size).filter(({ bill }) => bill.gateway > 0)
     const calls = bills.reduce((sum, one) => sum + one.calls, 0)
     const { egress } = sumOf(bills.map(({ bill }) => bill))
@@ -291,7 +294,7 @@ function dollars(usd: number, digits: number): string {
   return `$${usd.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
 }
 
-/** Formats a number with two digits, or as a whole number from 100. */
+/** Formats a number with two significant digits, or as a whole number from 100. */
 function number(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(2)))
 }

@@ -1,10 +1,11 @@
-// List prices in US dollars: us-east-1 if a price depends on the region, first tier, without free tier and taxes. They were compiled on one
-// day, in part from copies and excerpts of the named pages. Verify a price on its page before you rely on it.
+// List prices in US dollars, without free tier and taxes. The prices are those of the first tier, and of us-east-1 if they depend on the
+// region. They were compiled on one day, in part from copies and excerpts of the named pages. Verify a price on its page before you rely on
+// it.
 
 /** Day on which all prices were compiled. */
 export const COMPILED_ON = '2026-11-23'
 
-/** Prices of AWS, and their pages. */
+/** Prices of AWS in dollars, and the web pages that list them. */
 export const AWS_PRICES = {
   pages: [
     'https://aws.amazon.com/api-gateway/pricing/',
@@ -18,29 +19,29 @@ export const AWS_PRICES = {
     'https://aws.amazon.com/cloudfront/pricing/',
     'https://aws.amazon.com/waf/pricing/',
   ],
-  /** Request of an HTTP API, for each started 512 KB. */
+  /** Price of a request to an HTTP API, for each started 512 KB (`gatewayBytes`). */
   gatewayRequest: 1 / 1e6,
   gatewayBytes: 512 * 1024,
   lambdaRequest: 0.2 / 1e6,
-  /** Price on arm64 per GB of memory and second, including the start of a container. */
+  /** Price per GB of memory and second on arm64. The start of a container costs the same. */
   lambdaGbSecond: 0.0000133334,
   readUnit: 0.125 / 1e6,
   writeUnit: 0.625 / 1e6,
   secretsRequest: 0.05 / 1e4,
   secretMonth: 0.4,
-  // Messages with a group cost $0.10 more than others (fair queues).
+  // The price includes $0.10 per million requests for messages with a group (fair queues).
   queueRequest: 0.5 / 1e6,
   scheduledRun: 1 / 1e6,
-  /** Traffic from AWS to the internet, for the first 10 TB of a month. */
+  /** Price per GB of traffic from AWS to the internet, for the first 10 TB of a month. */
   egressGb: 0.09,
   logGb: 0.5,
   alarmMetricMonth: 0.1,
   compositeAlarmMonth: 0.5,
   ownMetricMonth: 0.3,
   dashboardMonth: 3,
-  /** Rule of Contributor Insights. A million matching lines cost $0.02 more. */
+  /** Price of a Contributor Insights rule per month. A million matching log lines cost $0.02 more. */
   insightRuleMonth: 0.5,
-  /** CloudFront over HTTPS, to callers in North America and Europe. */
+  /** Price of an HTTPS request to CloudFront, for callers in North America and Europe. */
   edgeRequest: 1 / 1e6,
   edgeEgressGb: 0.085,
   firewallMonth: 5,
@@ -48,12 +49,12 @@ export const AWS_PRICES = {
   firewallRequest: 0.6 / 1e6,
 } as const
 
-/** Prices of Alchemy, as one of the node hosts. */
+/** Prices of Alchemy, which serves as an example of a node host. */
 export const RPC_PRICES = {
   pages: ['https://www.alchemy.com/pricing', 'https://www.alchemy.com/docs/reference/compute-unit-costs'],
-  /** Price of a unit: pay as you go, first 300 million units of a month. */
+  /** Price of a compute unit: pay as you go, for the first 300 million units of a month. */
   computeUnit: 0.45 / 1e6,
-  /** Compute units of each method; for Solana, the price of such a host for a small request. */
+  /** Compute units of each JSON-RPC method. For Solana's methods, the units of a small request at such a host. */
   units: {
     eth_chainId: 0,
     eth_blockNumber: 10,
@@ -78,14 +79,14 @@ export const RPC_PRICES = {
 
 /** Prices of external services per request beyond their plans' quotas, and the plans' prices. */
 export const SOURCE_PRICES = {
-  /** Professional, with 300,000 credits; balances and NFTs of a wallet on a chain are one each. */
+  /** Plan Professional, with 300,000 credits a month. The balances of a wallet on a chain cost one credit, and so do its NFTs. */
   goldrush: {
     page: 'https://goldrush.dev/pricing/',
     request: 0.00077,
     plan: 250,
     included: 300_000,
   },
-  /** Analyst, with 500,000 requests. */
+  /** Plan Analyst, with 500,000 requests a month. */
   coingecko: {
     page: 'https://www.coingecko.com/en/api/pricing',
     request: 0.0005,
@@ -95,24 +96,27 @@ export const SOURCE_PRICES = {
   defillama: { page: 'https://defillama.com/pricing', request: 0, plan: 0, included: 0 },
   lifi: { page: 'https://docs.li.fi/', request: 0, plan: 0, included: 0 },
   merkl: { page: 'https://developers.merkl.xyz/integrate-merkl/auth', request: 0, plan: 0, included: 0 },
-  /** API of the bridge. */
+  /** API of the bridge, under the name that the counts use. */
   api: { page: 'https://docs.across.to/', request: 0, plan: 0, included: 0 },
 } as const
 
-/** Alchemy's compute units for a question about one wallet on one chain (the pages of RPC_PRICES). */
+/** Alchemy's compute units for a request about one wallet on one chain. Source: the pages of RPC_PRICES. */
 export const INDEX_UNITS = {
-  /** `alchemy_getTokenBalances`, a page of 100 tokens. */
+  /** Units of `alchemy_getTokenBalances`, for a page of 100 tokens. */
   tokens: 20,
-  /** `alchemy_getTokenMetadata` of a token that is new in the wallet. */
+  /** Units of `alchemy_getTokenMetadata`, for a token that is new in the wallet. */
   newToken: 10,
-  /** `getNFTsForOwner`, a page of 100 NFTs. */
+  /** Units of `getNFTsForOwner`, for a page of 100 NFTs. */
   nfts: 480,
 } as const
 
-/** Maximum, per second except for an item's bytes, and the service that sets it. */
+/**
+ * Maximum value, and the service or plan that sets it. The values are per second, except for concurrent functions and for the bytes of an
+ * item.
+ */
 export type Limit = { readonly most: number; readonly whose: string }
 
-/** Limits of new accounts and plans. AWS raises all of its limits on request. */
+/** Limits of new AWS accounts and of data providers' plans. AWS raises all of its limits on request. */
 export const LIMITS = {
   gateway: { most: 10_000, whose: 'API Gateway' },
   functions: { most: 1_000, whose: 'Lambda; a new account has 10' },

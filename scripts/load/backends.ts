@@ -9,19 +9,19 @@ import { startBackends } from '../../sandbox/backends.ts'
 import { fillMarket } from './market.ts'
 import { reportToParent, startProcess } from './process.ts'
 
-/** Description of the running backends, which the parent process receives. */
+/** Description of the running backends, which the parent process receives as a message. */
 export type BackendsDescription = {
   readonly environment: Readonly<Record<string, string>>
-  /** API key without an effective limit. */
+  /** API key with a rate limit that the load never reaches. */
   readonly apiKey: string
   readonly vaults: number
   readonly tokens: number
 }
 
-// Starts the backends of the functions: two chains behind nodes with recorded responses, the tables with one client that has all vaults,
-// and a large market.
+// Starts the backends of the functions: two chains behind nodes that replay recorded responses, tables with one client that has all vaults,
+// and invented market data of 2,400 tokens.
 
-/** Rate limit that no machine can reach. */
+/** Rate limit that no machine can reach, so that the service refuses no request of the load. */
 const RATE = { requests: 1_000_000, seconds: 10 }
 const TOKENS = 2_400
 

@@ -5,7 +5,7 @@ import { exchange } from '../../sandbox/exchange.ts'
 /** URL to call, and the request headers. */
 export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-/** Result of calling targets for some seconds. */
+/** Result of requests to all targets for some seconds. */
 export type DriveResult = {
   readonly seconds: number
   /** Duration in milliseconds of each correct response. */
@@ -17,8 +17,8 @@ export type DriveResult = {
 }
 
 /**
- * Calls each target over its own connection, one request after the other, for this many seconds. Waits for the requests that are then under
- * way.
+ * Calls each target over its own connection, one request after the other, for this many seconds. Waits for the responses to the last
+ * requests.
  */
 export async function drive(targets: readonly Target[], seconds: number): Promise<DriveResult> {
   const agent = new Agent({ keepAlive: true })
@@ -53,7 +53,7 @@ export async function readAnswer({ url, headers: asked }: Target): Promise<unkno
   return JSON.parse(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : text)
 }
 
-/** Receives a response over a persistent connection; counts its body and discards it. */
+/** Receives a response over a persistent connection. Counts the bytes of the body and discards them. */
 async function receive(url: string, options: RequestOptions) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, options).once('response', resolve).once('error', reject).end()

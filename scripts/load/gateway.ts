@@ -1,7 +1,8 @@
 import { startGateway } from '../../sandbox/gateway.ts'
 import { reportToParent } from './process.ts'
 
-// Serves the functions behind the local HTTP API. With the argument `bare` it serves an empty function in place of each, for comparison.
+// Serves the functions behind the local HTTP API. With the argument `bare`, it replaces each function by one that does nothing, for
+// comparison.
 
 const [, , kind] = process.argv
 const bare = async () => ({

@@ -8,8 +8,8 @@ import { CURRENCIES } from '../../lib/markets/currency.ts'
 const COINS = 1_000
 
 /**
- * Adds invented tokens to the cached market data up to the total `tokens`, evenly over the chains, each with a price. Adds invented coins
- * up to a total of 1,000.
+ * Adds invented tokens with prices to the cached market data, evenly over the chains, up to the total `tokens`. Adds invented coins up to a
+ * total of 1,000.
  */
 export async function fillMarket(cache: Pick<SharedCache, 'get' | 'put'>, tokens: number): Promise<void> {
   const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })

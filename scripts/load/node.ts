@@ -3,8 +3,8 @@ import { exchange } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 import { reportToParent } from './process.ts'
 
-// Serves a node that records responses and replays them: each distinct request reaches the chain only once. The measured time therefore
-// excludes the chain's own work.
+// Serves a fake chain node that records responses of the real node and replays them: each distinct request reaches the real node only once.
+// The measured time therefore excludes the chain's own work.
 
 const [, , chainUrl = ''] = process.argv
 const recorded = new Map<string, Promise<string>>()

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Child process of this script. It responds to each message, and ends when the parent ends. */
+/** Child process of a script. It responds to each message, and ends when its parent process ends. */
 export type Helper<Told> = {
   /** First message of the child process, which it sends when it is ready. */
   readonly told: Told
-  /** Returns the milliseconds of CPU time since the last call. */
+  /** Returns the milliseconds of CPU time that the child process used since the last call. */
   readonly cpu: () => Promise<number>
-  /** Sends a message and returns the response. The file that the process runs defines both types. */
+  /** Sends a message and returns the response. The file that the child process runs defines both types. */
   readonly ask: <Answer>(message: object) => Promise<Answer>
   stop(): Promise<void>
 }
@@ -15,7 +15,8 @@ export type Helper<Told> = {
 const MAX_COMPLAINT = 2_000
 
 /**
- * Starts a file as a child process with these environment variables. Discards its log. Throws an Error with its stderr if it ends early.
+ * Starts a file as a child process with these environment variables, and waits for its first message. Discards stdout. Throws an Error with
+ * the child's stderr if the child ends before it responds.
  */
 export async function startProcess<Told>(
   file: URL,
@@ -61,8 +62,8 @@ export async function startProcess<Told>(
 }
 
 /**
- * Reports to the parent process that this one is ready, and responds to its messages. A request for CPU time is handled here, others by
- * `answer`.
+ * Sends `told` to the parent process as the first message, then responds to the parent's messages. Responds to `cpu` with CPU milliseconds,
+ * and to any other message with the result of `answer`. Calls `stop` when the parent ends.
  */
 export function reportToParent(
   told: unknown,

@@ -47,7 +47,7 @@ const PINNED: Awaited<ReturnType<Admin['readPin']>> = {
   price: 1_000_000n,
   block: 70_000_000n,
 }
-/** Dependencies of the command `doctor`. They do nothing, because doctor.infra.test.ts tests it. */
+/** Services of the command `doctor` that do nothing, because doctor.infra.test.ts tests this command. */
 const NOT_EXAMINED: Admin['examined'] = {
   stage: undefined,
   checkAccess: async () => [],
@@ -126,8 +126,8 @@ const test = base
     return lines.join('\n')
   })
   /**
-   * A server that is both Secrets Manager, whose secret has its own URL as RPC URL, and an always failing node. `requests` lists
-   * its requests.
+   * A local server with two roles: Secrets Manager, and a chain's node that always fails. Its secret has the server's own URL as RPC URL.
+   * `requests` lists the requests that the server received.
    */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('node', async ({}, { onCleanup }) => {
@@ -149,21 +149,23 @@ const test = base
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     return { url, requests }
   })
-  /** An empty directory, in which `npm start` never ran. */
+  /** An empty directory, without the state file of a local service. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's needs from this pattern.
   .extend('directory', async ({}, { onCleanup }) => {
     const directory = await mkdtemp(join(tmpdir(), 'admin-'))
     onCleanup(() => rm(directory, { recursive: true }))
     return directory
   })
-  /** Runs the operator's command in its own process, in the empty directory. */
+  /** Runs the operator's command line in a separate process, in the empty directory. */
   .extend(
     'execute',
     ({ directory }) =>
       (...args: string[]) =>
         execute(args, directory),
   )
-  /** Runs an operator's command in this process, for a stage in AWS or for the local service whose state is in that directory. */
+  /**
+   * Runs an operator's command in this process. It connects to a stage in AWS, or to the local service whose state file is in `directory`.
+   */
   .extend('operate', ({ directory }) => async (...args: string[]) => {
     const connect: Parameters<typeof runCommandLine>[1] = async (stage) =>
       stage ? connectStage(stage) : await connectLocal(join(directory, '.local', 'state.json'))
@@ -173,7 +175,6 @@ const test = base
     )
   })
 
-/** Creates a store in memory for a secret that holds keys. */
 function secretInMemory<Keys>(kept: Keys) {
   let keys = kept
   return {
@@ -198,7 +199,7 @@ function execute(args: string[], cwd: string): Promise<{ code: number; stdout: s
   })
 }
 
-/** Sets environment variables for AWS credentials and endpoints until the test ends. */
+/** Sets environment variables with AWS credentials and endpoints until the test ends. */
 function useAws(endpoints: Record<string, string>): void {
   for (const [name, value] of Object.entries({ ...LOCAL_AWS, ...endpoints })) vi.stubEnv(name, value)
   vi.stubEnv('AWS_PROFILE', undefined)
@@ -497,7 +498,7 @@ describe('Vaults', () => {
       addVault({ ...admin, describeVault }, { clientId, chainId, address })
     await add(8453, VAULT)
     await expect(add(8453, SECOND)).rejects.toThrow(`the same share token ${VAULT}`)
-    // The client may have it, because the same address on another chain is another share token.
+    // A client may have both vaults, because the same address on another chain is another share token.
     await add(42161, SECOND)
     expect((await clients.get(clientId))?.client.vaults).toHaveLength(2)
   })
@@ -887,7 +888,7 @@ test('The result of a write is reported even if the table’s response is lost',
   const place = ['--chain', '8453', '--address', VAULT]
   expect(await run('remove-vault', ...client, ...place)).not.toContain('does not have')
   expect(await run('forget-transfer', '--chain', '8453', '--tx', `0x${'ab'.repeat(32)}`)).toContain('are deleted')
-  // The SDK repeated each write, because its first response was lost.
+  // The SDK sent each write twice, because the first response was lost.
   const writes = requests.filter((request) => /^((Put|Update|Delete)Item|TransactWriteItems)$/.test(request))
   expect(writes).toHaveLength(2 * 8 + 1)
 })

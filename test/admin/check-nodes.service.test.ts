@@ -13,11 +13,11 @@ const test = base
   .extend('chain', { scope: 'file' }, async ({}, { onCleanup }) => {
     const chain = await startChain({ chainId: BASE })
     onCleanup(chain.stop)
-    // The chain has 600 blocks in 200 minutes, more than most of these nodes return events for.
+    // The chain has 600 blocks in 200 minutes. Most of the tested nodes do not return events of so many blocks.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(600), numberToHex(20)] }])
     return chain
   })
-  /** Runs `check-nodes` on nodes of these kinds. Returns the report, the progress messages and the number of requests. */
+  /** Runs `check-nodes` on nodes with these profiles. Returns the command's output, its progress messages and the number of requests. */
   .extend('check', ({ chain }, { onCleanup }) => {
     const nodes: Node[] = []
     onCleanup(async () => {
@@ -117,7 +117,7 @@ test('Two nodes are reported one after the other, including a failing one', asyn
 
 test('Two hosts that agree pass', async ({ check }) => {
   const { text } = await check('quicknode', 'plain')
-  // Both nodes run on this machine, and another port counts as another host.
+  // Both nodes run on this machine. A different port counts as a different host.
   expect(text).toMatch(/^ {2}PASS: 2 hosts agree at block \d+$/m)
 })
 

@@ -177,7 +177,7 @@ describe('A vault', () => {
     await table.putVault('0000000001', last)
 
     requests.length = 0
-    // The table stores a vault's on-chain data once, without the fields that each client has for it.
+    // The table stores a vault's on-chain data once, without the texts that each client sets for the vault.
     const vaults = [someVault(), last].map((vault) => VaultOnChain.parse(Vault.encode(vault)))
     expect(await table.listVaultsOnChain(8453)).toEqual(vaults)
     expect(await table.listClientsOf([last, someVault(), someVault({ chainId: 10 })])).toEqual([

@@ -19,7 +19,7 @@ const HONEST: Results = {
   eth_getLogs: [EVENT],
 }
 
-/** Compares an honest node at block 9 with a node at block 7 that returns these results. */
+/** Compares a correct node at block 9 with a node at block 7 that returns these results. */
 function compareWith(results: Results) {
   const nodeOf = (name: string, head: bigint, told: Results) => ({
     name,

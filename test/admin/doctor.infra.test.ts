@@ -47,7 +47,7 @@ const SECRET = 'nobody-is-to-see-this'
 type File = { status: number; headers: Record<string, string>; body: unknown }
 
 const test = base
-  // The database is a server, because the command `doctor` reaches DynamoDB over HTTP.
+  // The database runs as a server, because the command `doctor` reaches DynamoDB over HTTP.
   .extend(
     'backendsOptions',
     { scope: 'file' },
@@ -58,7 +58,7 @@ const test = base
     onCleanup(() => client.destroy())
     return client
   })
-  /** Files that the domain of the passkeys serves, by name. They are correct until a test changes them. */
+  /** Files that the passkeys' domain serves, by name. The files are correct until a test changes them. */
   .extend('files', (): Record<string, File> => {
     const json = { status: 200, headers: { 'content-type': 'application/json' } }
     return {
@@ -66,7 +66,7 @@ const test = base
       'assetlinks.json': { ...json, body: buildAssetLinks(APPS) },
     }
   })
-  /** Redirects requests for the passkeys' domain to a local server that has these files. */
+  /** Redirects requests for the passkeys' domain to a local server that serves these files. */
   .extend('domain', async ({ files }, { onCleanup }) => {
     const asked: string[] = []
     const server = createServer((request, response) => {
@@ -86,7 +86,7 @@ const test = base
     })
     return { asked }
   })
-  /** An AWS account in which the stages `dev` and `prod` are the local service, and `staging` has empty tables. */
+  /** A simulated AWS account. Its stages `dev` and `prod` use the tables of the local service; `staging` has empty tables. */
   .extend('sharedAccount', { scope: 'file' }, async ({ sharedService, dynamo: client }, { onCleanup }) => {
     const { dynamo, providers, queues } = sharedService.backends
     await createTables(client, 'empty')
@@ -115,7 +115,7 @@ const test = base
     await writeFile(file, JSON.stringify({ dev: STAGE, staging: STAGE, prod: STAGE }))
     return file
   })
-  /** The operator's commands, loaded with this account's URL in the environment. */
+  /** The operator's commands. They are imported while AWS_ENDPOINT_URL leads to the simulated AWS account. */
   .extend('stageCommands', { scope: 'file' }, async ({ sharedAccount }) => {
     const environment = { ...process.env }
     for (const name of Object.keys(environment)) if (name.startsWith('AWS_ENDPOINT')) delete process.env[name]
@@ -125,11 +125,11 @@ const test = base
       import('../../admin/command-line.ts'),
       import('../../admin/connect.ts'),
     ])
-    // AWS clients read AWS_ENDPOINT_URL when they are created, so they are created here.
+    // AWS clients read AWS_ENDPOINT_URL when they are created. This call creates them while the variable is set.
     connectStage('dev')
     return { runCommandLine, describeFailure, connectStage }
   })
-  /** Runs the doctor on a stage and returns its output and exit code. */
+  /** Runs the command `doctor` on a stage and returns its output and exit code. */
   .extend('examine', ({ account: _, domain: __, stageCommands, stagesFile }) => async (stage: string) => {
     const { runCommandLine, describeFailure, connectStage } = stageCommands
     return await told(
@@ -137,7 +137,7 @@ const test = base
       describeFailure,
     )
   })
-  /** Runs the doctor on the local service and returns its output and exit code. */
+  /** Runs the command `doctor` on the local service and returns its output and exit code. */
   .extend('examineLocal', ({ service }) => async (changes: Partial<Admin['examined']> = {}) => {
     const { admin } = service.backends
     const examined = { ...admin.examined, ...changes }
@@ -156,7 +156,9 @@ async function told(lines: Promise<string[]>, describe: (error: unknown) => stri
   )
 }
 
-/** Makes all checks of `doctor` pass: the jobs have stored their data, and each vault's code and price are pinned. */
+/**
+ * Makes all checks of `doctor` pass: runs the jobs, which store their data, and stores each vault's current code and price as confirmed.
+ */
 async function makeWell(service: Service): Promise<void> {
   const { tables, backends } = service
   const { handler: refreshTokens } = await import('../../functions/jobs/refresh-tokens/handler.ts')
@@ -240,7 +242,7 @@ test('An edge’s report says whether the edge, and only the edge, leads to the 
   const { runCommandLine, describeFailure, connectStage } = stageCommands
   const [name, origin] = ['api.wallet.harbor.dev', 'https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com']
   const [{ keyId = '' } = {}] = (await service.backends.admin.clients.listWithKeys()).flatMap(({ keys }) => keys)
-  /** Runs `doctor` on a stage with this edge, whose origins send these responses. */
+  /** Runs `doctor` on a stage with these CloudFront settings. `answers` has the responses of each origin. */
   const examineEdge = async (edge: object, answers: Readonly<Record<string, () => Response>>) => {
     const { fetch } = globalThis
     vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
@@ -373,7 +375,7 @@ describe('It finds', () => {
     expect(text).toMatch(/^FAIL {2}secret signing +your AWS credentials may not read it\n {6}.*GetSecretValue/m)
     expect(text).toMatch(/^FAIL {2}secret webhook-key +has no key of 32 characters or more\n/m)
     expect(text).toMatch(/^FAIL {2}secret config +not of the form that is expected: rpcUrls, goldRush\n/m)
-    // Checks that need one of the three secrets fail too; all other checks pass.
+    // The check `sources` needs the secret config and fails too. Checks that need no secret still pass.
     expect(text).toMatch(/^FAIL {2}sources +the secret config is not of its form$/m)
     expect(text).toMatch(/^ok {4}clients /m)
     expect(text).not.toContain(SECRET)
@@ -620,7 +622,7 @@ test('A source that does not respond does not hide the other findings', async ({
   expect(text).toMatch(/^ok {4}clients /m)
 })
 
-// The test calls `examine` with made-up checks, because the command's own checks would take real time.
+// The test calls `examine` with made-up checks, because the command's own checks take real time.
 test('A check that never ends delays no other finding, and the operator sees its name', async () => {
   vi.useFakeTimers()
   const said: string[] = []

@@ -30,7 +30,7 @@ const ABI = parseAbi([
   'function updateTotalAssetsLifespan(uint128 lifespan)',
 ])
 
-/** Tests with new vaults on Base, which the operator's command `add-vault` adds to a new client. */
+/** Tests in which `add-vault` adds new vaults on the chain Base to a new client. */
 const test = base
   .extend('sandbox', ({ service }) => {
     const chain = service.backends.chains.find(({ chainId }) => chainId === BASE)
@@ -66,7 +66,7 @@ const test = base
     return await addTo(service, service.backends, address, ...flags)
   })
 
-/** Runs `add-vault`. Returns its output, and the vault as stored for the client. */
+/** Runs `add-vault`. Returns the command's output, and the vault as stored for the client. */
 async function addTo(
   service: Service,
   { admin }: Pick<Service['backends'], 'admin'>,
@@ -83,7 +83,7 @@ async function addTo(
   return { said, vault: record?.client.vaults[0] }
 }
 
-/** Parses the command's table of tested deposits and withdrawals: kind, function and fee of each. */
+/** Parses the table of the simulated deposit and withdrawal in the command's output: kind, function and fee of each. */
 function tripIn(said: string): string[][] {
   return said
     .split('\n')
@@ -174,7 +174,7 @@ describe('add-vault simulates a deposit and a withdrawal, then prints and stores
     await settle(sandbox.chain, address, { gain: 0n })
     const { said, vault } = await add(address)
     expect(tripIn(said).map(([, name]) => name)).toEqual(['syncDeposit', 'syncRedeem'])
-    // The exit fee of 0.50 % includes the haircut of 0.30 %.
+    // The exit fee of 0.50 % includes the vault's haircut of 0.30 %.
     expect(vault?.roundTrip).toEqual({ ...INSTANT, entryFee: '0.10', exitFee: '0.50' })
   })
 
@@ -214,7 +214,7 @@ describe('add-vault refuses a vault and writes nothing, unless the operator acce
     expect(vault?.roundTrip).toEqual({ ...INSTANT, exit: 'none', exitFee: null })
   })
 
-  /** Error message for each kind of lying vault, in the order of the test contract's enumeration. */
+  /** Error message for each kind of vault that reports false values, in the order of the test contract's enumeration. */
   const LIES = [
     'it previews 100000000 units of shares for a deposit, but 50000000 arrive; --accept-mixed-up',
     'it previews 100000000 units of assets for a withdrawal, but pays 50000000; --accept-mixed-up',

@@ -19,7 +19,7 @@ const test = base
     return folder
   })
 
-/** Simulates an operator who types one of these lines for each question. Records the questions. */
+/** Simulates an operator who types these lines, one for each question. Records the questions. */
 function typist(...lines: string[]) {
   const questions: string[] = []
   const ask: Ask = async (question) => {

@@ -35,7 +35,10 @@ const test = base
     onCleanup(() => rm(directory, { recursive: true }))
     return join(directory, 'stages.json')
   })
-  /** An empty stage on the local chain and tables, which gets its clients and keys from `up`. It collects the results of the steps. */
+  /**
+   * An empty stage on the local chain and tables; the command `up` creates its clients and keys. `made` collects the stored keys and
+   * configuration.
+   */
   .extend('stage', ({ service: { backends } }) => {
     const { admin } = backends
     const made = { keys: [] as readonly SigningKey[], config: {} as Record<string, unknown> }
@@ -63,7 +66,9 @@ const test = base
     }
     return { admin: fresh, made }
   })
-  /** Environment of the command `up`, with a CDK that creates stacks instantly. It collects all output and child processes. */
+  /**
+   * Environment of the command `up`, with a simulated CDK that creates stacks instantly. It collects all output and the started processes.
+   */
   .extend('environment', ({ plane, stage, stagesFile }) => {
     const said: string[] = []
     const printed: string[] = []
@@ -107,7 +112,6 @@ const test = base
     }
   })
 
-/** Counts the signing keys, clients and vaults of the stage. */
 async function madeBy({ admin, made }: { admin: Admin; made: { keys: readonly SigningKey[] } }) {
   const clients = await admin.clients.list()
   const records = await Promise.all(clients.map(async ({ clientId }) => await admin.clients.get(clientId)))

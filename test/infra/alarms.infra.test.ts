@@ -20,21 +20,20 @@ import { startWire } from '../support/wire.ts'
 import { synthesizeBareDev } from './synthesize.ts'
 
 const BASE = 8453
-/** Minute at which the alarms are read. The rarest job has reported three times in the six hours before it. */
+/** Minute at which the tests read the alarms, six hours after the start. By then the rarest job has reported several times. */
 const NOW = 360
 const template = await synthesizeBareDev()
 
-/** Returns a function's name in the template, with which its log group's name begins. */
+/** Returns a function's id in the template. The id of the function's log group begins with it. */
 function idOf(name: string): string {
   const words = basename(name).split('-')
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
 type Cloud = ReturnType<typeof createCloudWatch>
-/** Log lines of one invocation of a function. `failed` is true if it threw, which Lambda counts as an error. */
+/** Log lines of one invocation of a function. `failed` is true if the function threw, which Lambda counts as an error. */
 type Invocation = { readonly lines: readonly object[]; readonly failed: boolean }
 
-/** Runs `work` and returns the log lines that it writes. */
 async function logsOf(work: () => Promise<unknown>): Promise<Invocation> {
   const { lines } = captureLogs()
   const failed = await work().then(
@@ -51,7 +50,7 @@ async function invoke(name: string, event: unknown): Promise<Invocation> {
   return await logsOf(() => handler(event, someContext({ remainingMs: 30_000 })))
 }
 
-/** Writes an invocation's log lines and metrics to CloudWatch at each of these minutes. */
+/** Adds the log lines and the metrics of an invocation to the simulated CloudWatch at each of these minutes. */
 function play(cloud: Cloud, name: string, { lines, failed }: Invocation, minutes: readonly number[]): void {
   for (const minute of minutes) {
     for (const line of lines) cloud.log(`${idOf(name)}Logs`, line, minute)
@@ -73,7 +72,7 @@ async function reportAll() {
   return done
 }
 
-/** Alarms that were on in any test, by name, each with its runbook. */
+/** Alarms that went off in any test: the name of the runbook, by the alarm's name. */
 const wentOff = new Map<string, string>()
 function alarmsOf(cloud: Cloud): string[] {
   const on = cloud.alarmsAt(NOW)
@@ -89,7 +88,7 @@ const test = serviceTest
       return vault
     }),
   )
-  /** CloudWatch after six hours in which all jobs reported, except those of some chains. */
+  /** Simulated CloudWatch after six hours in which all jobs reported, except those of the chains in `without`. */
   .extend('after', async ({ lagoon: _ }) => {
     reports ??= reportAll()
     const all = await reports
@@ -186,7 +185,7 @@ describe('An API alarm goes off', () => {
     const list = () => coldService.call('GET', '/defi-vaults/v1/vaults')
     service.table.fails = ({ table }) => table === cache
     const uncounted = await logsOf(list)
-    // The clock advances until the container's cached data are too old to be used.
+    // The clock advances by an hour, so that the data in the container's cache are too old to use.
     coldService.pass(3_600)
     service.table.fails = ({ table }) => table === deposits
     const unread = await logsOf(list)
@@ -228,7 +227,7 @@ describe('An API alarm goes off', () => {
 
   const { AccessLogSettings } = template.ofType('AWS::ApiGatewayV2::Stage')['api/Stage'] ?? {}
   const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
-  /** Builds a line of the access log, in which a variable without a value is `-`. */
+  /** Builds a line of the access log. A variable without a value is `-`. */
   const line = (values: Readonly<Record<string, string>>) =>
     JSON.parse(Format.replaceAll(/\$context\.([\w.]+)/g, (_, name: string) => values[name] ?? '-'))
 
@@ -294,7 +293,7 @@ describe('An edge alarm goes off', () => {
     ...{ namespace: 'AWS/CloudFront', name },
     dimensions: { DistributionId: 'edge/Distribution', Region: 'Global' },
   })
-  /** Adds CloudFront's metrics of 200 requests in five minutes, of which this percentage failed. */
+  /** Adds CloudFront's metrics: 200 requests in each five minutes, of which this percentage failed. */
   const measured = (cloud: Cloud, rate: '5xxErrorRate' | '4xxErrorRate', percent: number) => {
     for (const minute of LATELY) {
       for (let minutes = 0; minutes < 5; minutes += 1) {
@@ -336,7 +335,7 @@ const ofQueue = (name: string, queue: string) => ({
   dimensions: { QueueName: queue },
 })
 
-/** Adds SQS's metrics of a queue: waiting messages, and messages delivered in five minutes. */
+/** Adds SQS's metrics of a queue: the waiting messages, and the messages delivered per five minutes. */
 function wait(
   cloud: Cloud,
   queue: string,
@@ -408,7 +407,7 @@ describe('A webhook alarm goes off', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const urlOf = (number: number) => `http://localhost:${port}/${number}`
-    /** Returns the alarms that are on after events for clients with these numbers of webhooks. */
+    /** Delivers events to clients with these numbers of webhooks, and returns the alarms that are then on. */
     const alarmsAfter = async (...webhooks: number[]) => {
       const clients = await Promise.all(webhooks.map((count) => registered(service, count, urlOf)))
       const delivered = await logsOf(async () => {
@@ -429,7 +428,6 @@ describe('A webhook alarm goes off', () => {
   })
 })
 
-/** Creates a client with this many webhooks. */
 async function registered(service: Service, count: number, urlOf: (number: number) => string) {
   const key = await service.createClient([])
   for (let number = 1; number <= count; number += 1) {

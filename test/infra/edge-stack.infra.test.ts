@@ -69,7 +69,7 @@ async function synthesize() {
 
 type Change = (properties: Record<string, unknown>) => void
 
-/** Returns the edge's stacks with all resources of one type changed. */
+/** Copies the stacks of CloudFront (the edge) and changes all resources of one type. */
 function change(type: string, apply: Change): SynthesizedStack[] {
   const changed = structuredClone(stacks)
   for (const { Properties, Type } of changed.flatMap(({ template }) => Object.values(template.Resources))) {
@@ -88,7 +88,7 @@ const without = (rule: string) =>
 
 type Asked = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
-/** Simulates the edge in front of an origin that records its requests and responds as a function does. */
+/** Simulates CloudFront (the edge) in front of an origin. The origin records its requests and responds as a function does. */
 async function run(of: readonly SynthesizedStack[] = stacks) {
   const asked: Asked[] = []
   const clock = { now: 1_000_000 }
@@ -104,7 +104,7 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
     response.writeHead(path.startsWith('/gone') ? 404 : method === 'POST' ? 201 : 200).end(body)
   })
   /**
-   * A simulated Secrets Manager with the edge's secret
+   * A simulated Secrets Manager with the secret that contains CloudFront's key
    * (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
    */
   const secretsmanager = await serve(async (request, response) => {
@@ -116,7 +116,6 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
   const edge = await startEdge(of, { originUrl, secretsmanager, now: () => clock.now })
   const ask = (path: string, headers: Record<string, string> = {}, { method = 'GET', body = '' } = {}) =>
     exchange(`${edge.url}${path}`, { method, headers, body })
-  /** Sends this many requests and returns their statuses. */
   const askOften = async (times: number, path: string, headers: Record<string, string> = {}, options = {}) => {
     const statuses: number[] = []
     for (let time = 0; time < times; time += 1) statuses.push((await ask(path, headers, options)).status)
@@ -157,7 +156,7 @@ describe('The stack of the edge', () => {
   })
 
   test('has each blocking rule in its alarm’s runbook', () => {
-    // The cast is safe because the ACL has CloudFormation's form.
+    // The cast is safe because the ACL has the form that CloudFormation requires.
     const [acl] = Object.values(ofType('AWS::WAFv2::WebACL')) as { Rules: { Name: string; Action?: object }[] }[]
     const refusing = acl?.Rules.flatMap(({ Name, Action }) => (Action ? [Name] : [])) ?? []
     const [, named = ''] =

@@ -51,7 +51,7 @@ const built = {
   wallet: build('wallet', { 'index.html': '<!doctype html>', 'assets/index-1a2b.js': 'run()', 'icon.svg': '<svg/>' }),
 }
 
-/** Synthesizes a stage with both web sites, complete as it is deployed. */
+/** Synthesizes a complete stage with both web sites, as it is deployed. */
 async function synthesizeWhole() {
   return await synthesize(async (app) => {
     const stage = new ServiceStage(app, 'dev', DEV, '0.0.0')
@@ -75,7 +75,7 @@ async function synthesizeSites(sites: Sites, { corsOrigins, relyingParty }: Stag
   })
 }
 
-/** Synthesizes an app. Returns the stage, its messages about the web sites, and the files copied into each bucket. */
+/** Synthesizes the app that `add` fills. Returns the stage, its messages about the web sites, and the files copied into each bucket. */
 async function synthesize(add: (app: App) => void | Promise<void>) {
   const outdir = mkdtempSync(join(folder, 'app-'))
   const context = {

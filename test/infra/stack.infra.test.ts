@@ -27,33 +27,33 @@ const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
 const CONSUMERS: [string, QueueContract][] = Object.entries(consumers)
 const CONTRACTS: [string, Contract][] = [...ENDPOINTS, ...JOBS, ...CONSUMERS]
-/** Folders of functions. The functions in each have a stack of their own. */
+/** Folders in `functions/`. The functions of each folder have a separate stack. */
 const AREAS = new Set(CONTRACTS.map(([name]) => dirname(name)))
-/** Endpoints that return transactions and need two nodes. */
+/** Endpoints that return transactions to sign and therefore need two nodes that agree. */
 const WITNESSED = ['deposit', 'withdraw', 'claim', 'cancel', 'claim-rewards'].map((name) => `vaults/${name}`)
-/** Endpoints that count the requests of a key. */
+/** Endpoints that count the requests of an API key, and therefore log requests that could not be counted. */
 const COUNTED = ENDPOINTS.filter(([, { caller }]) => caller !== 'anyone').map(([name]) => name)
 const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ name, contract, run })))
 
-/** Number of a stage's alarms with an action, by its setting `observe`. A pair of time windows counts as one alarm. */
+/** Number of a stage's alarms that observe a metric, by the stage's setting `observe`. */
 const ALARMS = {
   none: 0,
-  // Six alarms observe failing requests in two windows, transactions, logins, chains and webhooks.
+  // The six alarms observe failing requests (in two time windows), failing transactions, failing logins, chains, and webhooks.
   slo: 6,
-  // The summands are: `slo`'s; endpoints; consumers; three late jobs; slow and refused requests and throttles; two metrics of
-  // several areas; three of chains; finally failed runs; waiting and finally failed shards; two of webhooks.
+  // The summands are: the alarms of `slo`; one per endpoint; one per consumer; three late jobs; slow requests, refused requests and
+  // throttles; two metrics of several stacks; three of chains; failed job runs; two of shards (batches of vaults); two of webhooks.
   all: 6 + ENDPOINTS.length + CONSUMERS.length + 3 + 3 + 2 + 3 + 1 + 2 + 2,
 }
-/** Number of resources of each type in a stage's edge. */
+/** Number of resources of each type that CloudFront (the edge) adds to a stage. */
 const EDGE = {
   'AWS::CloudFront::Distribution': 1,
   'AWS::CloudFront::CachePolicy': 1,
   'AWS::CloudFront::OriginRequestPolicy': 1,
   'AWS::WAFv2::WebACL': 1,
-  // One IP set suffices, because the servers' addresses have only one IP version.
+  // One IP set suffices, because the addresses of clients' servers are all IPv4.
   'AWS::WAFv2::IPSet': 1,
 }
-/** Number of an edge's alarms: on failing, on refused and on blocked requests. */
+/** Number of alarms of CloudFront (the edge): on failed, on refused and on blocked requests. */
 const EDGE_ALARMS = 3
 const OpenApi = z.object({
   'x-amazon-apigateway-cors': z.unknown(),
@@ -75,7 +75,10 @@ type Target = { readonly Arn: string; readonly RoleArn: string }
 
 const arn = (service: string, resource: string) => `arn:aws:${service}:region:account:${resource}`
 
-/** Returns the permissions that a function needs for what its contract declares, without those for its log and traces. */
+/**
+ * Returns the permissions that a function needs for the tables, queues and secrets in its contract. Omits the permissions for logs and
+ * traces.
+ */
 function permissionsOf(stage: string, contract: Contract): [action: string, resource: string][] {
   const { clients = [], deposits = [], users = [], webhooks = [], cache = [], ...uses } = listUses(contract)
   const tables = Object.entries({ clients, deposits, users, webhooks, cache }).flatMap(([table, accesses]) =>
@@ -106,7 +109,6 @@ const SECRETS = [
   ['webhookKey', 'webhook-key'],
 ] as const
 
-/** Returns the value of each environment variable that a contract can declare. */
 function valuesOf(stage: string): Record<string, unknown> {
   const queueUrl = (name: string) => `https://sqs.region.amazonaws.com/account/vaultline-${stage}-${name}`
   return {
@@ -128,10 +130,10 @@ function valuesOf(stage: string): Record<string, unknown> {
   }
 }
 
-/** AWS's schedule expression for each interval in minutes. */
+/** Schedule expression of EventBridge by the interval in minutes. */
 const RATES: Record<number, string> = { 1: 'rate(1 minute)', 5: 'rate(5 minutes)', 60: 'rate(1 hour)' }
 
-/** Fields of the gateway's access log. Only the route and the method come from the caller. */
+/** Fields of API Gateway's access log, each with its variable of API Gateway. Only the route and the method come from the caller. */
 const LOGGED = [
   ['time', 'requestTime'],
   ['requestId', 'requestId'],
@@ -156,15 +158,15 @@ describe.each(STAGES)('%s', (stage) => {
   const topics = edge ? 2 : 1
   const { observe } = environment
   const isWatched = observe === 'all'
-  /** Functions whose new versions are deployed gradually. */
+  /** Functions whose new versions get traffic gradually. */
   const gradual = environment.gradual ? [...ENDPOINTS, ...CONSUMERS].map(([name]) => name) : []
   const alarms = ALARMS[observe] + gradual.length + (edge && isWatched ? EDGE_ALARMS : 0)
-  // Metric filters of `slo` count all and failed transactions and logins, and the lag of chains in two logs.
+  // Metric filters of `slo` count transactions and logins, all and failed ones, and the lag of chains in two logs.
   const filters =
     (observe === 'none' ? 0 : 4 + 2) +
     gradual.length +
-    // Further metric filters count: errors; uncounted requests; signed responses and linked wallets; metrics of chains (four in
-    // two logs, one in a third); three jobs; the gateway's requests; four metrics of webhooks.
+    // Further metric filters count errors, uncounted requests, and disagreeing nodes of endpoints whose results users sign. Others count
+    // metrics of chains (four in two logs, one in a third), three jobs, API Gateway's refusals, and four metrics of webhooks.
     (isWatched ? ENDPOINTS.length + CONSUMERS.length + COUNTED.length + (WITNESSED.length + 1) + 9 + 3 + 1 + 4 : 0)
   const deployers = environment.deployedFrom ? ['deployer/Deploy', 'deployer/Diff'] : []
   const aliasOf = (name: string) => arn('lambda', `function:vaultline-${stage}-${name.replace('/', '-')}:live`)
@@ -214,7 +216,7 @@ describe.each(STAGES)('%s', (stage) => {
       api: areas,
     })
     expect(stacks).toHaveLength(AREAS.size + 2 + Math.sign(deployers.length) + (edge ? 1 : 0))
-    // Stack names are fixed, because an operator's commands find the stacks by them.
+    // Stack names are fixed, because an operator's commands find the stacks by name.
     expect(stackNames(stage)).toEqual(expect.arrayContaining(stacks.map(({ name }) => `vaultline-${stage}-${name}`)))
   })
 
@@ -304,7 +306,8 @@ describe.each(STAGES)('%s', (stage) => {
       const ids = Object.keys(template.Resources)
       const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
       expect(ofBase.length, 'the schedule of its run').toBe(name === 'jobs' ? 1 : 0)
-      // Extrapolates to 60 endpoints and 50 chains. A stack grows with its endpoints, and a further chain adds as much as Base.
+      // Extrapolates to 60 endpoints and 50 chains. The number of resources in a stack grows with its endpoints. Each further chain adds as
+      // many resources as the chain Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(400)
     }
@@ -471,7 +474,7 @@ describe.each(STAGES)('%s', (stage) => {
       Properties: {
         Name: `vaultline/${stage}/config`,
         Description: expect.any(String),
-        // Never change these two lines: CloudFormation would replace the operators' values.
+        // Never change the next line: CloudFormation would replace the values that operators stored.
         GenerateSecretString: { SecretStringTemplate: '{"rpcUrls":{}}', GenerateStringKey: 'unused' },
       },
       DeletionPolicy: retained,
@@ -485,7 +488,7 @@ describe.each(STAGES)('%s', (stage) => {
       Properties: {
         Name: `vaultline/${stage}/signing`,
         Description: expect.any(String),
-        // Never change these two lines: CloudFormation would replace the keys.
+        // Never change the next line: CloudFormation would replace the signing keys.
         GenerateSecretString: { SecretStringTemplate: '{"keys":[]}', GenerateStringKey: 'unused' },
       },
       DeletionPolicy: retained,
@@ -499,7 +502,7 @@ describe.each(STAGES)('%s', (stage) => {
       Properties: {
         Name: `vaultline/${stage}/identity`,
         Description: expect.any(String),
-        // Never change these lines: CloudFormation would create another key and refuse every user's one-time codes.
+        // Never change these settings: CloudFormation would create another key, and every user's one-time codes would fail.
         GenerateSecretString: {
           SecretStringTemplate: '{}',
           GenerateStringKey: 'key',
@@ -667,19 +670,20 @@ describe.each(STAGES)('%s', (stage) => {
         {
           BatchSize: contract.batchSize ?? 10,
           EventSourceArn: queueArn,
-          // The name cannot be compared here, because CDK derives it from the ARN. test/infra/template.infra.test.ts resolves it.
+          // CDK derives the function's name from its ARN, so this test cannot compare the name. test/infra/template.infra.test.ts resolves
+          // it.
           FunctionName: expect.stringMatching(/:live$/),
           FunctionResponseTypes: ['ReportBatchItemFailures'],
           ScalingConfig: { MaximumConcurrency: contract.maxConcurrency },
         },
       ])
-      // AWS advises a visibility timeout of six times the function's, because a throttled function is retried for that long.
+      // AWS advises a visibility timeout of six times the function's timeout. Lambda retries a throttled message for that long.
       expect(QUEUES[contract.queue].visibilitySeconds).toBeGreaterThanOrEqual(6 * contract.timeoutSeconds)
     },
   )
 
   test('the webhook functions leave half of a new account’s concurrent executions to the API', () => {
-    // The consumer of shardQueue is left out, because it runs only if a chain has more than 1,000 vaults (docs/scale.md).
+    // The consumer of shardQueue does not count, because it runs only if a chain has more than 1,000 vaults (docs/scale.md).
     const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'shardQueue')
     const together = ofWebhooks.reduce((sum, [, { maxConcurrency }]) => sum + maxConcurrency, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)
@@ -720,7 +724,7 @@ describe.each(STAGES)('%s', (stage) => {
     const metrics = widgets.map(({ properties }) => properties.metrics?.length ?? 0)
     const regions = [...body.matchAll(/"region":"(us-east-1)"/g)].length
     expect(regions, "what the edge's row asks of its region").toBe(edge ? 4 : 0)
-    // CloudWatch shows at most 500 metrics in one graph, so ten are well within its limit.
+    // CloudWatch shows at most 500 metrics in one graph. Ten metrics are far below this limit.
     expect(Math.max(...metrics)).toBeLessThanOrEqual(10)
   })
 
@@ -777,7 +781,6 @@ test('all stages are synthesized without AWS credentials', () => {
 
 describe('Each runbook', () => {
   const HEADINGS = ['What it means', 'Users notice', 'Check', 'Do', 'Afterwards', 'Tested']
-  /** Returns the path of a runbook by its name. */
   const pageOf = (name: string) => `docs/runbooks/${name}.md`
   const WAKING = ['failing-logins', 'failing-requests', 'failing-transactions', 'lagging-jobs', 'late-webhooks'].map(
     pageOf,
@@ -824,7 +827,7 @@ describe('Each runbook', () => {
   test('has alarms whose filters match the lines of their logs as written', () => {
     const { AccessLogSettings } = stages['vaultline-dev']?.ofType('AWS::ApiGatewayV2::Stage')['api/Stage'] ?? {}
     const { Format } = z.object({ Format: z.string() }).parse(AccessLogSettings)
-    // The gateway writes all values as text, and `-` for a missing one.
+    // API Gateway writes all values as text, and `-` for a missing value.
     const accessLines = ['200', '404', '429', '503'].flatMap((status) =>
       ENDPOINTS.map(([, { method, path }]) => {
         const values: Readonly<Record<string, string>> = { status, routeKey: `${method} ${path}` }
@@ -860,7 +863,10 @@ test("AWS's rules find only violations that are acknowledged with a reason", () 
   ])
 })
 
-/** Returns each route with its function's folder. The route for unknown paths must leave OPTIONS requests of browsers to the gateway. */
+/**
+ * Returns each route with its function's folder. The route for unknown paths must not match OPTIONS: API Gateway answers the preflights of
+ * browsers.
+ */
 function expectedRoutes(): [string, string][] {
   return ENDPOINTS.flatMap(([name, { method, path, aliases = [] }]) => {
     if (path !== '$default') {
@@ -882,7 +888,7 @@ function keySchema({ partitionKey, sortKey }: Pick<TableDefinition, 'partitionKe
   ]
 }
 
-/** Returns the permissions of a function for the queue that it consumes. */
+/** Returns the IAM permissions with which a function consumes its queue. */
 function takesFrom(stage: string, { queue }: QueueContract) {
   const Action = ['ReceiveMessage', 'ChangeMessageVisibility', 'GetQueueUrl', 'DeleteMessage', 'GetQueueAttributes']
   return {
@@ -898,7 +904,7 @@ function idOf(name: string): string {
   return `${dirname(name)}/${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
 }
 
-/** Returns the name in the template of the alias by which a function is called. */
+/** Returns the name, in the template, of the alias by which callers invoke a function. */
 function liveOf(name: string): string {
   return `${idOf(name)}FunctionAliaslive`
 }

@@ -7,7 +7,7 @@ import { STAGES_FILE } from './synthesize.ts'
 const EXAMPLE = readFileSync('stages.example.json', 'utf8')
 const OWN = JSON.parse(readFileSync(STAGES_FILE, 'utf8'))
 
-/** Returns the error of a stages file in which a stage has these changes. */
+/** Returns the error message for a file of stages in which one stage has these changes. */
 const problemOf = (stage: 'dev' | 'staging' | 'prod', changes: object) => {
   try {
     parseStages(JSON.stringify({ ...OWN, [stage]: { ...OWN[stage], ...changes } }))

@@ -29,14 +29,17 @@ const PSEUDO: Record<string, string> = {
   'AWS::URLSuffix': 'amazonaws.com',
 }
 
-/** An operator's stages file with all three stages, whose names a company could own. */
+/** Path of an operator's file with all three stages. It has no reserved example names, which `parseStages` refuses. */
 export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
 
-/** Settings of the stage `dev` without a stages file. */
-// The cast is safe because `dev` always exists.
+/** Settings of the stage `dev` without an operator's file of stages. */
+// The cast is safe because `parseStages` always returns `dev`.
 export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
-/** Returns the settings of `dev` with all alarms, and with an edge that has this key and cannot be bypassed. */
+/**
+ * Returns the settings of `dev` with all alarms, and with a CloudFront distribution (the edge). The distribution has the key with this
+ * hash, and callers cannot bypass it.
+ */
 export function devWithEdge(keyHash: string): StageEnvironment {
   const edge = {
     domain: {
@@ -47,7 +50,7 @@ export function devWithEdge(keyHash: string): StageEnvironment {
     keys: [keyHash],
     isOnlyWay: true,
   }
-  // The cast is safe because `dev` always exists.
+  // The cast is safe because `parseStages` always returns `dev`.
   return parseStages(JSON.stringify({ dev: { edge, observe: 'all' } })).get('dev') as StageEnvironment
 }
 
@@ -55,10 +58,9 @@ export function devWithEdge(keyHash: string): StageEnvironment {
 export type Synthesized = Awaited<ReturnType<typeof readStage>>
 
 /**
- * Synthesizes the app without bundling, without AWS credentials, and without the stacks of web sites, which need built files.
- * Returns the stages by name, and reports of violated rules. Resources are named by stack and construct path (`vaults/ListRole`),
- * without CDK's hash. References by `Ref`, ARN or another stack's output become that name. Throws if CloudFormation would refuse
- * a template.
+ * Synthesizes the app without bundling, without AWS credentials, and without the stacks of web sites, which need built files. Returns the
+ * stages by name, and the reports of violated rules. A resource's name is its stack and construct path (`vaults/ListRole`), without CDK's
+ * hash. That name replaces references by `Ref`, by ARN, or by another stack's output. Throws if CloudFormation would refuse a template.
  */
 export async function synthesizeApp() {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))
@@ -79,14 +81,14 @@ export async function synthesizeApp() {
   }
 }
 
-/** Synthesizes the stacks of `dev` and the code of its functions into this folder, without the checks of the whole app. */
+/** Synthesizes the stacks of `dev` and the code of its functions into a folder. Skips the checks that the whole app runs. */
 export async function synthesizeDev(outdir: string, environment: StageEnvironment): Promise<SynthesizedStack[]> {
   const app = new App({ outdir, analyticsReporting: false, context: { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak' } })
   new ServiceStage(app, 'dev', environment, '0.0.0-test')
   return await readStacks(app.synth().directory)
 }
 
-/** Synthesizes `dev` with an edge and gradual deploys, without its functions' code and the checks of the whole app. */
+/** Synthesizes `dev` with CloudFront (the edge) and gradual deploys. Skips the code of functions and the checks that the whole app runs. */
 export async function synthesizeBareDev(): Promise<Synthesized> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-bare-'))
   try {

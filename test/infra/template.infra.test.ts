@@ -38,10 +38,10 @@ import { playWallet } from '../support/wallet-story.ts'
 import { publishTo, someNotice } from '../support/webhooks.ts'
 import { devWithEdge, synthesizeDev } from './synthesize.ts'
 
-// Garbage collection would take a quarter of esbuild's time.
+// Garbage collection would take a quarter of esbuild's time, so it is off.
 process.env['GOGC'] = 'off'
 
-// Milliseconds; much starts here, and the machine may be busy.
+// Timeouts in milliseconds. They are long, because these tests start many processes, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const NAMES = [...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name)
@@ -49,7 +49,6 @@ const PAGE = 'http://localhost:3000'
 
 type Properties = Record<string, unknown>
 type Variables = { readonly Variables: Properties }
-/** Changes the properties of a resource of a template. */
 type Change = (properties: Properties) => void
 
 const test = base
@@ -73,7 +72,7 @@ const test = base
       rateLimits: { ...RATE_LIMITS, perNetwork: 20 },
     })
   })
-  /** Deployed stage with its secrets and a client that has a key and all vaults. */
+  /** Simulated deployed stage with its secrets, and with a client that has a key and all vaults. */
   .extend('stage', { scope: 'file' }, async ({ stacks, backends }, { onCleanup }) => {
     const template = await deploy(stacks, backends)
     const edge = await startEdgeOf(stacks, template, backends)
@@ -97,18 +96,18 @@ const test = base
 
 const RATE_LIMITS = { perNetwork: 100, perUser: 10, perSeed: 100 }
 
-/** Stacks for this machine, which cannot reach public addresses. */
+/** Runs these stacks on this machine. Webhooks may reach loopback addresses, because the machine cannot reach public ones. */
 function deploy(stacks: readonly SynthesizedStack[], { dynamo, queues, providers }: Backends) {
   const services = { dynamodb: dynamo.endpoint, sqs: queues.endpoint, secretsmanager: providers.url }
   return startTemplate(stacks, services, { variables: { WEBHOOK_REACH: 'loopback' } })
 }
 
-/** Starts the edge of these stacks in front of a template's API. */
+/** Runs the simulated CloudFront (the edge) of these stacks in front of the API of a running template. */
 function startEdgeOf(stacks: readonly SynthesizedStack[], { url }: RunningTemplate, { providers }: Backends) {
   return startEdge(stacks, { originUrl: url, secretsmanager: providers.url, now: Date.now })
 }
 
-/** Stores an operator's secrets: URLs of chains and services, and the signing keys. */
+/** Copies the local service's secrets to the stage: URLs of chains and services, and the signing keys. */
 async function copySecrets({ providers, chains }: Backends): Promise<void> {
   // One node under two host names counts as two hosts.
   const hostsOf = (url: string) =>
@@ -126,7 +125,6 @@ async function copySecrets({ providers, chains }: Backends): Promise<void> {
   secrets.destroy()
 }
 
-/** Runs an operator's command and returns its output. */
 function administer(...command: string[]): Promise<string[]> {
   return runCommandLine([...command, '--stage', 'dev'], async () => connectStage('dev'))
 }
@@ -140,7 +138,7 @@ async function smoke({ url }: { readonly url: string }, apiKey: string): Promise
   return Object.fromEntries(lines.map(([, mark, name = '', told]) => [name, mark === 'ok' ? 'ok' : `${told}`]))
 }
 
-/** Copies the stacks and changes the resources of these types, areas and functions. */
+/** Copies the stacks and changes the resources with these types and names. */
 function change(
   stacks: readonly SynthesizedStack[],
   changes: readonly (readonly [type: string, place: string, change: Change])[],
@@ -158,17 +156,16 @@ function change(
   return changed
 }
 
-/** Copies the stacks as those of a stage without an edge. */
+/** Copies the stacks as those of a stage without CloudFront (the edge). */
 function withoutEdge(stacks: readonly SynthesizedStack[]): SynthesizedStack[] {
   const others = structuredClone(stacks.filter(({ name }) => !name.endsWith('-edge')))
   for (const { Type, Properties } of others.flatMap(({ template }) => Object.values(template.Resources))) {
-    // Each function of the template has variables.
+    // The cast: each function of the template has environment variables.
     if (Type === 'AWS::Lambda::Function') delete (Properties['Environment'] as Variables).Variables[EDGE_VARIABLE]
   }
   return others
 }
 
-/** Removes the statements that allow this action. */
 const withoutGrant =
   (action: string): Change =>
   ({ PolicyDocument }) => {
@@ -176,7 +173,6 @@ const withoutGrant =
     document.Statement = document.Statement.filter(({ Action }) => ![Action].flat().includes(action))
   }
 
-/** OpenAPI document of the API. */
 type OpenApi = { readonly paths: Record<string, object>; readonly 'x-amazon-apigateway-cors': object }
 type Distribution = {
   readonly DistributionConfig: {
@@ -184,16 +180,16 @@ type Distribution = {
     readonly Origins: readonly { readonly OriginCustomHeaders: object[] }[]
   }
 }
-/** CloudFront's managed policies: one caches and compresses, one forwards all that a caller sends. */
+/** CloudFront's managed policies: the first caches and compresses, the second forwards all that a caller sends. */
 const [OPTIMIZED, ALL_VIEWER] = ['658327ea-f89d-4fab-a63d-7e88639e58f6', '216adef6-5c7f-47e4-b989-5492eafa07d3']
 
 function behavingAs(changes: object): Change {
-  // The only distribution has a default behavior.
+  // The cast: the only distribution has a default behavior.
   return (properties) => Object.assign((properties as Distribution).DistributionConfig.DefaultCacheBehavior, changes)
 }
 
 function sendingKey(HeaderValue: string): Change {
-  // The only distribution has an origin with this header.
+  // The cast: the only distribution has an origin with this header.
   return (properties) =>
     Object.assign((properties as Distribution).DistributionConfig.Origins[0]?.OriginCustomHeaders[0] ?? {}, {
       HeaderValue,
@@ -211,7 +207,7 @@ test('Every endpoint serves a wallet with the permissions of the template', {
   const asked = { baseUrl: template.url, apiKey, backends }
   const ask = callerOf(asked)
   const call: Service['call'] = async (...request) => {
-    // A client may test its webhooks once a second.
+    // The pause is needed, because a client may test its webhooks only once a second.
     if (request[1].endsWith('/test')) await sleep(1000)
     const reply = await ask(...request)
     expect(reply.status, `${request[0]} ${request[1]}: ${JSON.stringify(reply.body)}`).toBeLessThan(300)
@@ -222,7 +218,7 @@ test('Every endpoint serves a wallet with the permissions of the template', {
     DELIVERY_QUEUE_URL: await findQueueUrl(queueName('dev', 'deliveryQueue')),
   }
   const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
-  // The cast: the wallet's story uses neither the wire nor the tables of a service.
+  // The cast: the simulated use of the wallet needs neither the HTTP client nor the tables of a whole service.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
   const tell = async () => {
     await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someNotice('told')])
@@ -265,7 +261,7 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
     [
       'AWS::Lambda::Function',
       'system/JwksFunction',
-      // Each function of the template has variables.
+      // The cast: each function of the template has environment variables.
       ({ Environment }) => Object.assign((Environment as Variables).Variables, { MORE: 'x'.repeat(4096) }),
     ],
     'Lambda takes 4 KB',
@@ -346,13 +342,13 @@ test('A missing grant, variable, route, permission or origin fails the check tha
   stage: { apiKey },
 }) => {
   const broken = change(stacks, [
-    // Uses POST: the smoke test retries an unavailable GET for 15 seconds.
+    // The broken endpoint uses POST, because the smoke test retries an unavailable GET for 15 seconds.
     ['AWS::IAM::Policy', 'vaults/DepositRole', withoutGrant('dynamodb:Query')],
     [
       'AWS::Lambda::Function',
       'activity/PositionsFunction',
       ({ Environment }) => {
-        // Each function of the template has variables.
+        // The cast: each function of the template has environment variables.
         delete (Environment as Variables).Variables['CACHE_TABLE']
       },
     ],
@@ -390,7 +386,7 @@ test('A missing grant, variable, route, permission or origin fails the check tha
   expect(logs.deposit).toMatch(
     /AccessDeniedException.*assumed-role\/.*is not authorized to perform: dynamodb:Query on resource: arn:aws:dynamodb:.*:table\/vaultline-dev-clients because no identity-based policy allows the dynamodb:Query action/,
   )
-  // The stack names our own functions, without a source map.
+  // The stack trace names the service's own functions, without a source map.
   expect(logs.positions).toMatch(/The environment lacks CACHE_TABLE\..*at readEnv \(file/)
 })
 
@@ -418,10 +414,10 @@ test('A stage has a client, its key and its vault after npm run up, and passes t
       connect: () => ({
         ...admin,
         clients: { ...admin.clients, list },
-        // The nodes of this file have mined beyond the states that they keep.
+        // The nodes of this file no longer keep the old states in which `describeVault` searches the block of the vault's deployment.
         describeVault: async (...at) => ({ ...(await admin.describeVault(...at)), firstBlock: 1 }),
       }),
-      // The template runs already.
+      // The template runs already, so this simulated CDK only reports its API stack.
       cdk: async () => {
         plane.stacks.set('vaultline-dev-api', { status: 'CREATE_COMPLETE', outputs: { ApiUrl: edge.url } })
         return { code: 0, tail: '' }
@@ -473,7 +469,7 @@ describe('The bundle of a function', () => {
     const { stdout } = await promisify(execFile)(process.execPath, evaluated, { env: {}, cwd: directory })
     const [version, ...loaded] = stdout.trimEnd().split('\n')
     expect(version).toMatch(/^v24\./)
-    // A class of undici shows whether it is loaded.
+    // Headers is a class of undici. Its last line shows that the script would detect a loaded undici.
     expect(loaded.pop()).toBe('Headers function with undici')
     expect(loaded).toEqual(NAMES.map((name) => `${name} function alone`))
   })
@@ -486,7 +482,7 @@ describe('The bundle of a function', () => {
 
   test.for(ENDPOINTS)('%s has every error that it can raise', ([name, contract]) => {
     const code = Buffer.from(readBundle(name).code).toString()
-    // Before these functions only the edge counts requests.
+    // CloudFront's firewall counts requests before these endpoints, so only the firewall returns this error.
     const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
     const raised = listErrors(contract).filter((each) => !isOfEdge(each))
     expect(raised.filter((each) => !code.includes(defineError(each).message))).toEqual([])

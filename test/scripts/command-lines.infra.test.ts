@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 
-/** Runs a script with these arguments and returns its output and exit code. */
 async function run(script: string, ...words: string[]) {
   const child = spawn(process.execPath, [`scripts/${script}.ts`, ...words], { timeout: 20_000 })
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
