@@ -20,7 +20,10 @@ type Settings = {
   readonly now: () => number
 }
 
-/** Header with the client address that a test chooses, because all local requests share one address. The origin never receives it. */
+/**
+ * Header with the client IP address that a test chooses, because all local requests come from one address. The origin never receives this
+ * header.
+ */
 export const VIEWER_HEADER = 'x-sandbox-viewer'
 
 const Behavior = z.strictObject({
@@ -115,10 +118,10 @@ const MANAGED_REQUESTS: Readonly<Record<string, ForwardedParts>> = {
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 
-/** Hop-by-hop headers (RFC 9110, 7.6.1), and those that CloudFront sets. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), which a proxy must not forward. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
 const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
-/** Statuses of failures that CloudFront caches even without cache headers, and the default seconds. */
+/** HTTP error statuses that CloudFront caches by default, even without cache headers. */
 const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
 const MAX_BODY_BYTES = 20 * 1024 * 1024
@@ -126,7 +129,8 @@ const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
  * Serves an imitation of CloudFront on a local port, with the stacks' only distribution and its firewall. Forwards, caches and compresses
- * by the distribution's policies. HTTP requests count as TLS. Throws for a template that AWS would reject or this code does not support.
+ * by the distribution's policies. HTTP requests count as HTTPS requests. Throws for a template that AWS would reject or this code does not
+ * support.
  */
 export async function startEdge(
   stacks: readonly SynthesizedStack[],
@@ -163,6 +167,7 @@ export async function startEdge(
     const behavior =
       config.CacheBehaviors.find(({ PathPattern }) => matchesPattern(PathPattern, path)) ?? config.DefaultCacheBehavior
     if (!behavior.AllowedMethods.includes(method)) return refuse(response, 403)
+    // CloudFront rejects a GET request with a body. Source:
     // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/RequestAndResponseBehaviorCustomOrigin.html
     if (method === 'GET' && body.length > 0) return refuse(response, 403)
     const caching = policies.get(behavior.CachePolicyId) ?? MANAGED_CACHING[behavior.CachePolicyId]
@@ -192,6 +197,7 @@ export async function startEdge(
     const { host, cookie: _, 'if-none-match': tag, 'accept-encoding': encoding, ...rest } = headers
     return {
       ...Object.fromEntries(Object.entries(rest).filter(([name]) => ![...HOP_HEADERS, VIEWER_HEADER].includes(name))),
+      // CloudFront removes If-None-Match if it forwards cookies. Source:
       // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html
       ...(tag && !policy.hasCookies && { 'if-none-match': tag }),
       host: policy.hasHost ? host : originHost,
@@ -199,7 +205,7 @@ export async function startEdge(
     }
   }
 
-  /** Returns the headers that CloudFront sets itself, which replace forged ones. */
+  /** Returns the headers that CloudFront sets itself. They replace headers of the same name from the client. */
   function forViewer({ 'x-forwarded-for': before }: IncomingHttpHeaders, address: string) {
     return {
       'x-forwarded-for': [before, address].filter(Boolean).join(', '),

@@ -75,7 +75,7 @@ function createReplier(profile: NodeProfile, target: string): (body: Buffer) => 
   const isOverRate = rateLimit(profile)
   let served = 0
 
-  /** Returns the node's error for this call; undefined if it serves the call. */
+  /** Returns the node's error for this call; undefined if the node serves the call. */
   function refusalOf(call: Call, head: number): Refusal | undefined {
     const { range, archive, overrides, methods, faults } = profile
     served += 1
@@ -181,7 +181,7 @@ function withGasCap(call: Call): Call {
   return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MAX_GAS) }, ...rest] }
 }
 
-/** Returns the chain's result with the changes of this node's profile. */
+/** Changes the chain's result as the node's profile demands: another chain id, no newer blocks, other event times, or lies. */
 function distortOutcome(
   { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
   call: Call,
@@ -197,7 +197,6 @@ function distortOutcome(
   return { result: lies ? lieOf(call, result) : result }
 }
 
-/** Replaces the block timestamps of events. */
 function withTimes(result: unknown, times: readonly unknown[]): unknown {
   let events = 0
   const timeOf = () => times[events++ % times.length]
@@ -218,7 +217,7 @@ function lieOf({ method }: Call, result: unknown): unknown {
   return result
 }
 
-/** Doubles every word that may be an amount, because it is larger than a timestamp and smaller than an address. */
+/** Doubles every 32-byte word that may be an amount: larger than a timestamp, and smaller than an address. */
 function wrongAmounts(data: string): string {
   return data.replace(/^0x|.{1,64}/g, (word) => {
     const value = word.length === 64 ? BigInt(`0x${word}`) : 0n

@@ -23,7 +23,10 @@ import type { LocalVault, LocalWorld } from './world.ts'
 /** API request whose response shows a prepared state. */
 export type State = { readonly path: string; readonly body?: object }
 
-/** Prepared states: a request that shows each, and their vaults, which no curator settles. */
+/**
+ * Prepared states: accounts and transfers in situations that a wallet must handle. `questions` are the requests that show the states, by
+ * name. No curator settles `vaults`, so that the states last.
+ */
 export type States = {
   readonly vaults: readonly LocalVault[]
   readonly questions: Readonly<Record<string, State>>
@@ -41,7 +44,7 @@ const [A, B, C, D, E, F, G, H] = ACCOUNTS.states.map(({ address }) => address) a
   ...[Address, Address, Address, Address],
 ]
 const FUNDS = parseUnits('100000', 6)
-/** Amount of each deposit, and the shares that a vault mints for it when it first settles. Both are in the smallest unit. */
+/** Amount of each deposit in the smallest unit of USDC. `SHARES` is the amount of shares for one deposit at a vault's first settlement. */
 const AMOUNT = parseUnits('250', 6)
 const SHARES = parseUnits('250', 18)
 /** The account that the demo wallet shows first. */
@@ -66,7 +69,8 @@ const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
 
 /**
  * Prepares all states, with bridge transfers from the first chain to the second. Both chains must mine a block per transaction. States that
- * must be final are prepared before `toNow`, which moves the chains to the present. States that end within hours are prepared after it.
+ * must be final are prepared before `toNow`, which moves the chains to the present. States that end within hours are prepared after
+ * `toNow`.
  */
 export async function playStates(
   chains: readonly Chain[],
@@ -268,8 +272,8 @@ function lagoonCalls(plan: Plan, asset: Address) {
 }
 
 /**
- * Grants rewards on both chains, and claims a part on the first chain. `next` are rewards that only the second chain's newest tree
- * contains.
+ * Grants rewards on both chains, and claims a part on the first chain. `next` are rewards that `postRewards` later posts on the second
+ * chain.
  */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
   const token = requireValue(base.rewardToken).address
@@ -306,7 +310,6 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   }
 }
 
-/** Posts a tree of rewards that stays in its dispute period. Returns the request for rewards of the first account. */
 async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
   return buildRewardsRequest(requireValue(next[0]).account, chain)
@@ -316,7 +319,6 @@ function buildRewardsRequest(account: Address, { chainId }: Chain): State {
   return { path: `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${chainId}` }
 }
 
-/** Deploys two synchronous vaults on the second chain, and pauses one of them. */
 async function playSavings(chain: Chain) {
   const plan = await openPlan(chain)
   const asset = usdcOf(chain)
@@ -336,11 +338,10 @@ async function playSavings(chain: Chain) {
   return { open, paused, all }
 }
 
-/** Sends the bridge deposits of the prepared states, and two transactions without a deposit. */
 async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Address; paused: Address }) {
   const deadline = (await timeOf(base)) + 3600
-  // The deadline is before both chains' time. A deposit expires by the destination chain's clock, and its refund becomes due by the origin
-  // chain's clock.
+  // This deadline is already over on both chains. A deposit expires by the destination chain's clock, and its refund becomes due by the
+  // origin chain's clock.
   const over = Math.min(await timeOf(base), await timeOf(arbitrum)) - 1
   const deposits = await sendDeposits(base, arbitrum, {
     delivered: { account: G, deadline },
@@ -392,7 +393,7 @@ async function sendDeposits<Name extends string>(
     name,
     requireValue(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
   ])
-  // The cast fits: the loop adds an entry for every name.
+  // The cast is safe: `sent` has an entry for every name.
   return Object.fromEntries(sent) as Record<Name, BridgeDeposit>
 }
 

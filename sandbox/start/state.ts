@@ -12,9 +12,9 @@ export type LocalState = {
   readonly walletUrl: string
   readonly baseUrl: string
   readonly apiKey: string
-  /** A client with a single vault. */
+  /** Second client of the API, with a single vault. */
   readonly otherClient: { readonly apiKey: string }
-  /** Chains of the sandbox. The service reads through `nodeUrls`; `rpcUrl` is the chain itself. */
+  /** Local chains. The service reads a chain through the imitated nodes at `nodeUrls`; `rpcUrl` bypasses these nodes. */
   readonly chains: readonly {
     readonly chainId: number
     readonly rpcUrl: string
@@ -26,9 +26,9 @@ export type LocalState = {
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
   readonly controlsUrl: string
-  /** Webhook that belongs to the client of `apiKey`. */
+  /** Webhook of the client that owns `apiKey`. */
   readonly webhook: LocalWebhook
-  /** Prepared states; undefined if the chains have no history. */
+  /** Prepared states (accounts and transfers in certain situations); undefined if the chains have no history. */
   readonly states?: LocalStates
   /** Public part of the key that signs responses. */
   readonly signingKey: PublicKey
@@ -37,7 +37,7 @@ export type LocalState = {
   readonly tables: TableNames
 }
 
-/** Path of the state file. */
+/** Path of the JSON file that contains the `LocalState` of the running service. */
 export const STATE_FILE = '.local/state.json'
 
 /** Path of the file with environment variables, for `node --env-file`. */
@@ -74,10 +74,13 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
-/** Lock of this folder: a symbolic link whose target is a process id, because link and target are created atomically. */
+/**
+ * Lock of the working folder: a symbolic link whose target is the id of the process that holds the lock. Creating a link with its target is
+ * atomic.
+ */
 const LOCK = '.local/process'
 
-/** Locks this folder until `releaseFolder` is called; throws if another running process holds the lock. */
+/** Locks the working folder, so that only one service runs in it. Throws if another running process holds the lock. */
 export async function lockFolder(): Promise<void> {
   await mkdir(dirname(LOCK), { recursive: true })
   while (!(await linked(LOCK, `${process.pid}`))) {
@@ -91,7 +94,7 @@ export async function lockFolder(): Promise<void> {
   }
 }
 
-/** Releases the lock of this folder. */
+/** Releases the lock of the working folder. */
 export async function releaseFolder(): Promise<void> {
   await rm(LOCK, { force: true })
 }

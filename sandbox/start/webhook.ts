@@ -14,8 +14,8 @@ export type LocalWebhook = {
 }
 
 /**
- * Registers the local receiver as a webhook through the API, as an integrator does. It gets events before and after finality. Makes the
- * receiver accept the webhook's secret.
+ * Registers the local webhook receiver through the API, as an integrator does. The receiver gets events before and after they are final,
+ * and verifies them with the webhook's secret. Throws if the API refuses.
  */
 export async function registerReceiver(
   admin: Admin,
