@@ -90,7 +90,7 @@ const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anch
 /**
  * Test accounts with coins on the local chains. `users` are wallet users. `admin` deploys and owns contracts. `safe` holds the assets of
  * asynchronous vaults and settles their requests. `anchor` makes the first deposit of every vault. `relayer` fills bridge deposits. `smart`
- * batches its calls (EIP-7702). Each of `states` has deposits, withdrawals or transfers in a certain state, for demonstrations.
+ * batches its calls (EIP-7702). `states` have prepared deposits, withdrawals and transfers in each status, such as pending.
  */
 export const ACCOUNTS = {
   admin,

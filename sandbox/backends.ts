@@ -42,7 +42,10 @@ export type Backends = {
   readonly providers: Providers
   readonly relayer: Relayer
   readonly rewards: Rewards
-  /** Prepared states (accounts and transfers in certain situations); undefined unless `withPast` and `withStates` are true. */
+  /**
+   * Prepared deposits, withdrawals, rewards and transfers in each status, such as pending; undefined unless `withPast` and `withStates` are
+   * true.
+   */
   readonly states: States | undefined
   /** Environment variables of the functions. */
   readonly environment: Readonly<Record<string, string>>

@@ -40,7 +40,7 @@ export type ControlledParts = {
   readonly relayer: Relayer
   readonly rewards: Rewards
   readonly curator: Pick<Curator, 'settle'>
-  /** Fakes of the outside services, by their names in the controls. */
+  /** Fakes of the outside services by name, such as `coingecko`. */
   readonly sources: Readonly<Record<string, FakeService>>
   readonly receiver: Pick<Receiver, 'behave' | 'behaviour' | 'listArrivals'>
   /**

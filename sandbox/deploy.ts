@@ -227,24 +227,25 @@ function deployPlanned(chain: LocalChain, add: (plan: Plan) => Address): Promise
   return deployment
 }
 
-/** Adds the deployment of a token to a plan, and returns the token's future address. Any account can mint the token. */
+/** Adds the deployment of a token to a plan of transactions. Returns the token's future address. Any account can mint the token. */
 export function planToken(plan: Plan, { name, symbol, decimals }: TokenOptions): Address {
   return plan.deploy('Token', [name, symbol, decimals])
 }
 
-/** Adds the deployment of a token that behaves like USDT to a plan. Returns the token's future address. */
+/** Adds the deployment of a token that behaves like USDT to a plan of transactions. Returns the token's future address. */
 export function planTether(plan: Plan): Address {
   return plan.deploy('TetherToken', ['Tether USD', 'USDT'])
 }
 
-/** Adds the deployment of a synchronous vault to a plan. Returns the vault's future address. */
+/** Adds the deployment of a synchronous vault to a plan of transactions. Returns the vault's future address. */
 export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address {
   const { make = 'plain', asset, name, symbol, owner = ACCOUNTS.admin.address } = options
   return plan.deploy(YIELD_VAULTS[make], [asset, name, symbol, owner])
 }
 
 /**
- * Adds the deployment of an ERC-7540 vault to a plan, and the manager's approval of asset transfers. Returns the vault's future address.
+ * Adds the deployment of an ERC-7540 vault and the manager's approval of asset transfers to a plan of transactions. Returns the vault's
+ * future address.
  */
 export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
@@ -255,12 +256,15 @@ export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address 
   return vault
 }
 
-/** Adds the deployment of a Lagoon vault's implementation contract to a plan. Returns its future address. */
+/** Adds the deployment of a Lagoon vault's implementation contract to a plan of transactions. Returns the contract's future address. */
 export function planLagoonImplementation(plan: Plan, generation: LagoonGeneration): Address {
   return plan.deploy(IMPLEMENTATIONS[generation], [])
 }
 
-/** Adds the deployment of a Lagoon-like vault to a plan, and the safe's approval of asset transfers. Returns the vault's future address. */
+/**
+ * Adds the deployment of a Lagoon-like vault and the safe's approval of asset transfers to a plan of transactions. Returns the vault's
+ * future address.
+ */
 export function planLagoonVault(
   plan: Plan,
   options: LagoonVaultOptions,

@@ -101,20 +101,22 @@ type Caching = {
 type Answer = Pick<RawHttpResponse, 'status' | 'headers' | 'bytes'>
 type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
 
-// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
+// CloudFront's managed cache policies, by id. Source:
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
 const MANAGED_CACHING: Readonly<Record<string, Caching>> = {
-  // Id of the managed cache policy CachingDisabled
+  // Managed cache policy CachingDisabled.
   '4135ea2d-6df8-44a3-9df3-4b5a84be39ad': { least: 0, usual: 0, most: 0, headers: [], hasQuery: false, isGzip: false },
-  // Id of the managed cache policy CachingOptimized
+  // Managed cache policy CachingOptimized.
   '658327ea-f89d-4fab-a63d-7e88639e58f6': {
     ...{ least: 1, usual: 86_400, most: 31_536_000, headers: [], hasQuery: false, isGzip: true },
   },
 }
-// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
+// CloudFront's managed origin request policies, by id. Source:
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
 const MANAGED_REQUESTS: Readonly<Record<string, ForwardedParts>> = {
-  // Id of the managed origin request policy AllViewer
+  // Managed origin request policy AllViewer.
   '216adef6-5c7f-47e4-b989-5492eafa07d3': { hasHost: true, hasCookies: true },
-  // Id of the managed origin request policy AllViewerExceptHostHeader
+  // Managed origin request policy AllViewerExceptHostHeader.
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 

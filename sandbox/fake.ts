@@ -29,13 +29,13 @@ type Rewrite = (
 /** A fake of an outside service. */
 export type FakeService = {
   readonly answer: Provider
-  /** Paths with queries of the last 1,000 requests, the newest last. The paths lack this fake's prefix. */
+  /** Paths with queries of the last 1,000 requests, the newest last. They lack the fake's path prefix, such as `/coingecko`. */
   readonly requests: string[]
   /** Function that replaces, delays or drops replies, to simulate failures; undefined for correct replies. */
   rewrite: Rewrite | undefined
 }
 
-/** Request to a fake service. `parts` are the URL-decoded segments of the path after the fake's prefix. */
+/** Request to a fake service. `parts` are the URL-decoded segments of the path after the fake's path prefix. */
 export type FakeRequest = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams

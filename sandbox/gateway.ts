@@ -139,8 +139,8 @@ async function invoke(
 }
 
 /**
- * Runs each job immediately and then at its interval. A failed job runs again only at its next interval. Jobs start in their listed order,
- * because a job may need data from the first run of an earlier job.
+ * Runs each job immediately and then at its interval. A failed job runs again only at its next interval. Jobs start in the order of
+ * functions/contracts.ts, because a job may need data from the first run of an earlier job.
  */
 function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string, number>>): () => void {
   const stopping = new AbortController()

@@ -30,12 +30,12 @@ export type ReceivedDelivery = {
 
 type Behaviour = keyof typeof STATUSES
 
-/** Webhook receiver, which stands in for the back end of a wallet. */
+/** Webhook receiver, which plays the back end of a wallet. */
 export type Receiver = {
   readonly url: string
   /** Makes the receiver accept deliveries that are signed with this secret. */
   trust(secret: string): void
-  /** Makes the receiver respond this way for these seconds; afterwards it acknowledges deliveries again. */
+  /** Sets the receiver's behaviour for this number of seconds. Afterwards the receiver acknowledges deliveries again. */
   behave(behaviour: Behaviour, seconds: number): void
   behaviour(): Behaviour
   /** Returns the deliveries with a number above `after`, at most the last 300. */

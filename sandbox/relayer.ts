@@ -74,7 +74,7 @@ type DepositQuery = {
 
 type RelayerSettings = {
   running: boolean
-  /** Seconds between the first sight of a deposit and its fill. */
+  /** Seconds between the detection of a deposit and its fill. */
   delaySeconds: number
 }
 
@@ -86,7 +86,7 @@ export type Relayer = {
   look(query?: DepositQuery): Promise<readonly TrackedDeposit[]>
   /** Fills a deposit and returns the transaction's hash. Throws an Error with the SpokePool contract's reason if the contract refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills each waiting deposit in its own transaction and returns the filled ones. A failure sets the deposit's `trouble`. */
+  /** Fills each waiting deposit in its own transaction and returns the filled deposits. A failed fill sets the deposit's `trouble`. */
   fillAll(): Promise<readonly TrackedDeposit[]>
   /** Fills several deposits in one transaction per destination chain. Throws if the SpokePool contract refuses one of them. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
@@ -105,7 +105,7 @@ export type Relayer = {
    * bridge. Returns the transactions' hashes, one per leaf of a bundle.
    */
   refundTogether(deposits?: readonly BridgeDeposit[], options?: RefundOptions): Promise<readonly Hash[]>
-  /** Claims a deferred refund as its depositor, which must be a local account. */
+  /** Claims a deferred refund as its depositor, which must be a local account. The refund goes to `to`, by default the depositor. */
   claimRefund(deposit: BridgeDeposit, to?: Address): Promise<Hash>
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
   /** Excludes a deposit from `fillAll` and from the relayer's automatic fills. */
@@ -128,7 +128,7 @@ type RefundOptions = {
    * refunds later.
    */
   readonly deferred?: boolean
-  /** Further refunds in the same bundles, beside the refunds of these deposits. */
+  /** Refunds of other deposits that the same bundles contain. */
   readonly payments?: readonly (Payment & { readonly chainId: number })[]
   /** Maximum payments per leaf of a bundle; by default 25, as on the real bridge. */
   readonly paymentsPerLeaf?: number
@@ -339,7 +339,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       await fill(relay)
       return true
     } catch {
-      // The reason of the failure is in `trouble`; the relayer retries until the fill deadline.
+      // The error is ignored here: `fill` has stored its message in `trouble`, and the relayer retries until the fill deadline.
       return false
     }
   }

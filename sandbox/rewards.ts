@@ -107,7 +107,7 @@ export type Rewards = {
   /** Disputes the newest Merkle tree. Throws unless it is in its dispute period. */
   dispute(chainId: number): Promise<void>
   /**
-   * Ends a dispute. A valid dispute revokes the newest Merkle tree; an invalid dispute restarts its dispute period. Throws if no dispute is
+   * Ends a dispute. A valid dispute revokes the newest Merkle tree; an invalid dispute restarts the dispute period. Throws if no dispute is
    * open.
    */
   resolve(chainId: number, isValid: boolean): Promise<void>
@@ -198,8 +198,8 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
 }
 
 /**
- * Returns an account's rewards by token. `shown` are the rewards in the reported Merkle tree. `later` are those in the newest Merkle tree,
- * and rewards without one. The difference is pending.
+ * Returns an account's rewards by token. `shown` are the rewards in the reported Merkle tree. `later` are the rewards in the newest Merkle
+ * tree, and rewards that are in none. The difference is pending.
  */
 function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
   const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)

@@ -121,12 +121,12 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
 }
 
 /**
- * Number of blocks that `moveToNow` mines at the end. A local chain's finalized block is fewer blocks behind its head, so all earlier
- * blocks become final.
+ * Number of blocks that `moveToNow` mines at the end. All earlier blocks become final, because a local chain's finalized block is only 4
+ * blocks behind the head.
  */
 const LATEST_BLOCKS = 6
 
-/** Mines blocks until all earlier ones are final, and moves the chain's clock to the present. */
+/** Mines blocks until all earlier blocks are final, and moves the chain's clock to the present. */
 export async function moveToNow(chain: LocalChain, now: () => number): Promise<void> {
   const seconds = evmChain(chain.chainId)?.finality.seconds ?? 0
   const pace = Math.ceil(seconds / LATEST_BLOCKS)

@@ -20,12 +20,12 @@ import { sendTransactions, transact } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
 import type { LocalVault, LocalWorld } from './world.ts'
 
-/** API request whose response shows a prepared state. */
+/** API request whose response shows a prepared state, such as a pending deposit. */
 export type State = { readonly path: string; readonly body?: object }
 
 /**
- * Prepared states: accounts and transfers in situations that a wallet must handle. `questions` are the requests that show the states, by
- * name. No curator settles `vaults`, so that the states last.
+ * Prepared states: deposits, withdrawals, rewards and transfers in each status that a wallet must handle. `questions` are the API requests
+ * that show the states, by name. No curator settles `vaults`, so that the states last.
  */
 export type States = {
   readonly vaults: readonly LocalVault[]

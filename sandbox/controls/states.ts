@@ -2,7 +2,7 @@ import type { States } from '../chains/states.ts'
 import type { TrackedDeposit } from '../relayer.ts'
 import type { LocalStates } from '../start/states.ts'
 
-/** Prepared state (an account or transfer in a certain situation), with the account, API key and wallet page that show it. */
+/** Prepared state, such as a pending deposit, with the account, API key and wallet page that show it. */
 export type ShownState = {
   readonly name: string
   readonly does: string
@@ -12,7 +12,7 @@ export type ShownState = {
   readonly page: string
 }
 
-/** Descriptions of the prepared states for the control page, by the state's name. */
+/** Descriptions of the prepared states, such as pending deposits, for the control page. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'deposit pending': 'A deposit waits for the vault’s settlement and can be cancelled.',
   'deposit claimable': 'The vault has settled a deposit; its shares can be claimed.',

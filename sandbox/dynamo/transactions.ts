@@ -70,7 +70,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
-  /** Calls `make` after all requests under way have ended; later requests wait for it. */
+  /** Runs `make` after all running requests have ended. Later requests wait until `make` has ended. */
   const runExclusively = async (make: () => Promise<HttpResponse>): Promise<HttpResponse> => {
     while (writingTransaction) await writingTransaction
     const answer = Promise.allSettled(underWay).then(make)
@@ -157,7 +157,6 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   return transactions
 }
 
-/** Reads a request's body by its events, because the caller may pass an event emitter that is no stream. */
 function bodyOf(request: EventEmitter): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []

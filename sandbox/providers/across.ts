@@ -35,14 +35,14 @@ const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
 const MAX_DEPOSIT = '2000000'
 const MAX_DEPOSIT_INSTANT = '500000'
-// Maximum relayer fee: a quarter of the deposit's amount. It makes the minimum deposit about four times the gas fee.
+// Maximum relayer fee: a quarter of the deposit's amount. This limit makes the minimum deposit about four times the gas fee.
 const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
-// Age in seconds of the block to which a quote refers. The real API uses an older block, so that several quotes share one.
+// Age of a quote's timestamp in seconds. The real API refers to an older block, so that several quotes share one.
 const QUOTE_AGE_SECONDS = 300n
 // Origin chains (Ethereum, Polygon) that may reorganise. Their quotes end the relayer's exclusivity at a fixed time. A period would begin
-// later if a reorganisation moved the deposit.
+// later if a reorganisation moved the deposit to a later block.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n

@@ -238,7 +238,7 @@ export function createBroker({
       queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
     },
 
-    /** Hides a received message for these seconds from now, at most 12 hours after its receive. */
+    /** Hides a received message for `seconds` from now, at most 12 hours after its receive. */
     hide(queue: Queue, receipt: string, seconds: number): 'hidden' | 'not in flight' | 'too long' {
       const message = listInFlight(queue).find((candidate) => candidate.receipt === receipt)
       if (!message) return 'not in flight'

@@ -51,9 +51,6 @@ export function serveDocs(
     reply(response, '404.html', (await site.read('404.html')) ?? 'Not found', 404)
   }
 
-  /**
-   * Starts a rebuild if the website is outdated. Returns an explanation as a page if the last build failed, or if no website exists yet.
-   */
   const refresh = async (): Promise<string | undefined> => {
     const reason = failure
     failure = undefined

@@ -28,7 +28,9 @@ export type LocalState = {
   readonly controlsUrl: string
   /** Webhook of the client that owns `apiKey`. */
   readonly webhook: LocalWebhook
-  /** Prepared states (accounts and transfers in certain situations); undefined if the chains have no history. */
+  /**
+   * Requests that show prepared deposits, rewards and transfers in each status, such as pending; undefined if the chains have no history.
+   */
   readonly states?: LocalStates
   /** Public part of the key that signs responses. */
   readonly signingKey: PublicKey

@@ -8,7 +8,7 @@ import type { Backends } from '../backends.ts'
 import type { State, States } from '../chains/states.ts'
 import { exchange } from '../exchange.ts'
 
-/** Requests that show prepared states, by the state's name. A request without its own API key uses `apiKey`. */
+/** API requests that show prepared states, such as a pending deposit. A request without its own API key uses `apiKey`. */
 export type LocalStates = {
   readonly apiKey: string
   readonly questions: Readonly<Record<string, State & { readonly apiKey?: string }>>
