@@ -87,7 +87,6 @@ export type BackendsOptions = {
   readonly blockSeconds?: number
   /** Ids of further chains to which the bridge can transfer, but which have no vaults. */
   readonly bridgedChainIds?: readonly number[]
-  /** True if the chains have months of history. */
   readonly withPast?: boolean
   readonly withStates?: boolean
   /** Wallet indexes in the order in which the functions call them; GoldRush by default. */

@@ -75,7 +75,6 @@ function createReplier(profile: NodeProfile, target: string): (body: Buffer) => 
   const isOverRate = rateLimit(profile)
   let served = 0
 
-  /** Returns the node's error for this call; undefined if the node serves the call. */
   function refusalOf(call: Call, head: number): Refusal | undefined {
     const { range, archive, overrides, methods, faults } = profile
     served += 1
@@ -257,7 +256,6 @@ async function readHead(rpcUrl: string): Promise<number> {
   return Number(head)
 }
 
-/** Sends the calls to the chain in one request; undefined calls get an undefined result. */
 async function forward(
   target: string,
   calls: readonly (Call | undefined)[],

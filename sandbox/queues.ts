@@ -12,7 +12,6 @@ import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueFaults, 
 export type LocalQueues = {
   readonly endpoint: string
   readonly urls: Readonly<Record<QueueResource, string>>
-  /** Environment variables with the queues' URLs. */
   readonly variables: Readonly<Record<string, string>>
   readonly lies: QueueFaults
   /** Number of requests since the start, by SQS action. */

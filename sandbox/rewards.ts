@@ -21,7 +21,8 @@ import { type LocalTransaction, transact } from './transactions.ts'
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
 /**
- * ABI of Merkl's Distributor, without its settings and its operators who claim for others. Only the local contract has `endDisputePeriod`.
+ * ABI of Merkl's Distributor, without functions for settings and for operators who claim for others. Only the local contract has
+ * `endDisputePeriod`.
  */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
@@ -104,7 +105,7 @@ export type Rewards = {
   grant(chainId: number, rewards: readonly Reward[], options?: { readonly inDisputePeriod?: boolean }): Promise<void>
   /** Makes the fake of Merkl report these rewards as pending, without posting a Merkle tree. */
   addPending(chainId: number, rewards: readonly Reward[]): void
-  /** Disputes the newest Merkle tree. Throws unless it is in its dispute period. */
+  /** Disputes the newest Merkle tree. Throws unless this Merkle tree is in its dispute period. */
   dispute(chainId: number): Promise<void>
   /**
    * Ends a dispute. A valid dispute revokes the newest Merkle tree; an invalid dispute restarts the dispute period. Throws if no dispute is

@@ -81,7 +81,7 @@ async function start(): Promise<void> {
   // The functions stop before the backends. Otherwise the database would wait for the functions' requests, and frequent jobs would keep
   // sending more.
   stops.push(backends.stop, () => service.terminate())
-  // SQS shows these faults at times, so developers meet them before production.
+  // Real SQS has these faults at times. They are switched on, so that developers meet such faults before production.
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
 
   say('Registering the clients with their vaults …')
@@ -209,7 +209,7 @@ async function start(): Promise<void> {
   await writeState(state)
   stops.push(removeState)
   introduce(state, { origins, realMarkets })
-  // The requests are not awaited, because they take half a second.
+  // `followTransfers` is not awaited, because its requests take half a second.
   if (states && backends.states) void followTransfers(baseUrl, backends.states, states).catch(() => undefined)
 }
 

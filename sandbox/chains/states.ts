@@ -34,7 +34,7 @@ export type States = {
   readonly slow: readonly State[]
   /** Transaction that the service's records mark as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
-  /** States that could not be prepared, so there is no request for them. */
+  /** States that could not be prepared. `questions` has no requests for these states. */
   readonly missing: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -348,7 +348,7 @@ async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Addr
     deposited: { account: G, deadline, into: savings.open },
     notDeposited: { account: H, deadline, into: savings.paused },
     elsewhere: { account: H, deadline, to: UNICHAIN },
-    // Each of these deposits has its own account, because refunds do not name their deposit.
+    // Each deposit below has its own account, because refunds do not name their deposit.
     expired: { account: A, deadline: over },
     refunded: { account: B, deadline: over },
     deferred: { account: C, deadline: over },

@@ -227,7 +227,10 @@ function planMint(plan: Plan, { address, decimals }: LocalToken, to: Address, am
   plan.call(ACCOUNTS.admin.address, address, 'Token', 'mint', [to, units])
 }
 
-/** Plans funds and an approval for the anchor account's first deposit. Returns the deposit and its gain in the smallest unit. */
+/**
+ * Adds the funds and the approval for the anchor account's first deposit to a plan of transactions. Returns the deposit and its gain in the
+ * smallest unit.
+ */
 function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) {
   planMint(plan, token, ACCOUNTS.anchor.address, size)
   const deposit = parseUnits(size, token.decimals)

@@ -13,7 +13,7 @@ export type ServiceSettings = {
   readonly controlsUrl: string
 }
 
-/** Later message that changes the worker thread's behaviour: respond with 429 for some seconds, or tamper with responses. */
+/** Message that later changes the worker thread's behaviour: respond with 429 for some seconds, or tamper with responses. */
 export type Switches = { readonly throttleSeconds?: number; readonly tampers?: boolean }
 
 // The functions run in a worker thread, so that they have their own environment variables and log. The thread posts 'loaded', waits for its

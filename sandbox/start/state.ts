@@ -7,7 +7,7 @@ import type { TableNames } from '../dynamo.ts'
 import type { LocalStates } from './states.ts'
 import type { LocalWebhook } from './webhook.ts'
 
-/** Content of the file with the addresses and keys of the running local service. */
+/** Content of the file `STATE_FILE`: addresses and keys of the running local service. */
 export type LocalState = {
   readonly walletUrl: string
   readonly baseUrl: string
@@ -45,7 +45,7 @@ export const STATE_FILE = '.local/state.json'
 /** Path of the file with environment variables, for `node --env-file`. */
 export const ENV_FILE = '.local/.env'
 
-/** Writes the state file and the environment file, readable only by their owner. */
+/** Writes the files `STATE_FILE` and `ENV_FILE`, readable only by their owner. */
 export async function writeState(state: LocalState): Promise<void> {
   await mkdir(dirname(STATE_FILE), { recursive: true })
   await writeFile(STATE_FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
@@ -68,7 +68,7 @@ function environmentOf({ baseUrl, apiKey, chains, vaults, accounts: [account] }:
     .join('')
 }
 
-/** Reads the state file; throws if no service is running. */
+/** Reads the file `STATE_FILE`. Throws if no service is running. */
 export async function readState(): Promise<LocalState> {
   const text = await readFile(STATE_FILE, 'utf8').catch(() => {
     throw new Error('The local service is not running. Start it in another terminal: npm start')
@@ -120,7 +120,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Removes the state file and the environment file. */
+/** Removes the files `STATE_FILE` and `ENV_FILE`. */
 export async function removeState(): Promise<void> {
   await Promise.all([STATE_FILE, ENV_FILE].map((file) => rm(file, { force: true })))
 }

@@ -3,7 +3,7 @@ import { issueKey } from '../../admin/operations/clients.ts'
 import { exchange } from '../exchange.ts'
 import type { Receiver } from '../receiver.ts'
 
-/** Webhook of the demo wallet's client, as stored in the state file. */
+/** Webhook of the demo wallet's API client, as stored in .local/state.json. */
 export type LocalWebhook = {
   readonly id: string
   readonly url: string

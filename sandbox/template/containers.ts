@@ -10,7 +10,6 @@ import { Worker } from 'node:worker_threads'
 export type LambdaFunction = {
   readonly name: string
   readonly arn: string
-  /** Folder with the function's uploaded code. */
   readonly directory: string
   /** File name without extension and exported function, such as `index.handler`. */
   readonly handler: string
