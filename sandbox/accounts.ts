@@ -89,8 +89,8 @@ const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anch
 
 /**
  * Test accounts with coins on the local chains. `users` are wallet users. `admin` deploys and owns contracts. `safe` holds the assets of
- * asynchronous vaults and settles their requests. `anchor` makes the first deposit of every vault. `relayer` fills bridge deposits. `smart`
- * batches its calls (EIP-7702). `states` have prepared deposits, withdrawals and transfers in each status, such as pending.
+ * asynchronous vaults. `anchor` makes the first deposit of every vault. `relayer` fills bridge deposits. `smart` batches its calls
+ * (EIP-7702). `states` have prepared deposits and transfers in each status, such as pending.
  */
 export const ACCOUNTS = {
   admin,

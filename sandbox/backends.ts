@@ -47,7 +47,6 @@ export type Backends = {
    * true.
    */
   readonly states: States | undefined
-  /** Environment variables of the functions. */
   readonly environment: Readonly<Record<string, string>>
   readonly signingKey: PublicKey
   /** Lists the public parts of all published signing keys. The key in use comes first. */

@@ -352,7 +352,6 @@ function findVault({ vaults }: Pick<LocalWorld, 'vaults'>, address: string) {
   return vaults.find((vault) => vault.address.toLowerCase() === address.toLowerCase())
 }
 
-/** Returns the values that forms offer. The keys are the values of the keyword `choices` in the controls' schemas. */
 async function listChoices({ chains, relayer }: ControlledParts): Promise<Readonly<Record<string, readonly Choice[]>>> {
   const onChain = (name: string, chainId: number) => `${name} on ${chainName(chainId)}`
   const users = ACCOUNTS.users.map(({ address }, index) => ({ label: `Account ${index + 1}`, value: address }))
@@ -396,8 +395,8 @@ function resume({ nodes, hold }: RunningChain): void {
 }
 
 /**
- * Returns false for a page whose origin is not allowed. Browsers send simple requests without a CORS preflight, so the server must check
- * the origin itself. Programs other than browsers send no Origin header and are allowed.
+ * Returns false for a page whose origin is not allowed. CORS alone does not stop such pages, because browsers send simple requests without
+ * a preflight. Programs other than browsers send no Origin header and are allowed.
  */
 function isAllowed({ headers: { origin } }: IncomingMessage, origins: readonly string[]): boolean {
   return origin === undefined || origins.includes(origin)

@@ -157,16 +157,16 @@ export function deployYieldVault(chain: LocalChain, options: YieldVaultOptions):
 }
 
 /**
- * Deploys an ERC-7540 vault and returns its address. The vault's manager approves transfers of the asset, because the vault takes the
- * assets of redemptions from the manager.
+ * Deploys an ERC-7540 vault and returns its address. The vault's manager approves the vault, which takes the assets of redemptions from the
+ * manager.
  */
 export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions): Promise<Address> {
   return deployPlanned(chain, (plan) => planAsyncVault(plan, options))
 }
 
 /**
- * Deploys a local imitation of a Lagoon vault and returns its address. The account `admin` may upgrade the proxy. The safe approves
- * transfers of the asset, because the vault takes the assets of redemptions from the safe.
+ * Deploys a local imitation of a Lagoon vault and returns its address. The account `admin` may upgrade the proxy. The safe approves the
+ * vault, which takes the assets of redemptions from the safe.
  */
 export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions): Promise<Address> {
   return deployPlanned(chain, (plan) => planLagoonVault(plan, options))

@@ -259,7 +259,6 @@ function takesGzip(headers: IncomingHttpHeaders): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 }
 
-/** Compresses a response with gzip; returns it unchanged if CloudFront may not compress it. */
 function compressed(answer: Answer): Answer {
   const { status, headers, bytes } = answer
   const { 'content-length': _, ...rest } = headers

@@ -180,7 +180,6 @@ function withGasCap(call: Call): Call {
   return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MAX_GAS) }, ...rest] }
 }
 
-/** Changes the chain's result as the node's profile demands: another chain id, no newer blocks, other event times, or lies. */
 function distortOutcome(
   { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
   call: Call,

@@ -90,8 +90,8 @@ type ShownRewards = {
 export type Rewards = {
   readonly settings: {
     /**
-     * Merkle tree whose rewards the fake of Merkl reports. `newest` includes a Merkle tree in its dispute period, as the real Merkl does.
-     * `effective` is the Merkle tree by which accounts can claim now.
+     * Merkle tree whose rewards the fake of Merkl reports: the newest one, as the real Merkl does, or the one by which accounts can claim
+     * now.
      */
     shows: 'newest' | 'effective'
     /** Maximum age in seconds of the claimed amounts that the fake of Merkl reports. */

@@ -47,7 +47,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
   const { tokens } = world
   const vaults = [...world.vaults]
-  // The cast fits: every local vault's asset is one of the tokens.
+  // The cast is safe: every local vault's asset is one of the tokens.
   const tokenOf = ({ asset }: LocalVault) => tokens.find(({ address }) => address === asset) as LocalToken
   const first = vaults.find(({ protocol }) => protocol === 'lagoon')
   const synchronous = vaults.find(({ type }) => type === 'sync')

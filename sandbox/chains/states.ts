@@ -379,7 +379,7 @@ async function sendDeposits<Name extends string>(
 ): Promise<Readonly<Record<Name, BridgeDeposit>>> {
   const { pool } = bridgeContracts(base.chainId)
   const quotedAt = await timeOf(base)
-  // The cast fits: `orders` has only these keys.
+  // The cast is safe: `orders` has only these keys.
   const names = Object.keys(orders) as Name[]
   const hashes = await transact(
     base,
@@ -451,7 +451,7 @@ function usdcOf({ tokens }: Chain): Address {
 
 async function timeOf(chain: Chain): Promise<number> {
   const [block] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
-  // The cast fits: every block has a timestamp.
+  // The cast is safe: every block has a timestamp.
   return Number((block as { timestamp: string }).timestamp)
 }
 

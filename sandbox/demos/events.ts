@@ -57,7 +57,6 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
   }
 }
 
-/** Calls `tell` with each webhook delivery whose number exceeds `since`, until the signal aborts. Throws if the receiver has stopped. */
 async function followArrivals(
   receivedUrl: string,
   tell: (arrival: ReceivedDelivery) => void,

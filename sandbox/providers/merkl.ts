@@ -190,7 +190,6 @@ function campaignId(vault: Address, token: Address): Hex {
   return keccak256(concat([vault, token]))
 }
 
-/** Returns the chain ids in a query; undefined if one of them is no supported EVM chain. */
 function knownChainIds(query: URLSearchParams): number[] | undefined {
   const ids = (query.get('chainId') ?? '').split(',').map((text) => {
     return CHAINS.find(({ id, kind }) => kind === 'evm' && `${id}` === text)?.id

@@ -54,7 +54,6 @@ function versionOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }
 
-/** Returns the name of a secret; `secretId` is either the name or the ARN. */
 function nameOf(secretId = ''): string {
   return secretId.startsWith(ARN) ? secretId.slice(ARN.length, -ADDED.length) : secretId
 }

@@ -32,7 +32,7 @@ const HEADERS = pageHeaders(docsPolicy())
 /**
  * Returns a handler that serves the documentation at `/docs/` and redirects `/` to it. The handler returns false for API requests. Opening
  * a page starts a rebuild of an outdated website, and shows the old one meanwhile. If `build` throws, the next page shows the error's
- * message. The deployed API has no such pages.
+ * message.
  */
 export function serveDocs(
   { apiKey, folder, path: binaries }: DocsSettings,

@@ -1,9 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ContainerData, Invocation, Outcome } from './containers.ts'
 
-// This file runs in a worker thread that imitates a Lambda container, with the function's environment variables. The thread posts 'loaded',
-// and later the outcome of each invocation. The file imports no module of this project at run time, because the thread runs the file's text
-// from a data: URL.
+// This worker thread imitates a Lambda container. The thread posts 'loaded', and later the outcome of each invocation. The file imports no
+// module of this project at run time, because the thread runs the file's text from a data: URL.
 const { file, handler, context }: ContainerData = workerData
 const { [handler]: work } = await import(file)
 if (typeof work !== 'function') throw new Error(`Runtime.HandlerNotFound: ${handler} is undefined or not exported`)
