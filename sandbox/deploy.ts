@@ -251,7 +251,7 @@ export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address 
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
   const decimals = make === 'aggregated' || make === 'counted' ? [shareDecimals] : []
   const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
-  // The vault takes the assets of redemptions from its manager.
+  // The vault needs this approval, because it takes the assets of redemptions from its manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }
@@ -289,7 +289,7 @@ export function planLagoonVault(
   const vault = options.hasBeacon
     ? plan.deploy('ProxyWithBeacon', [plan.deploy('Beacon', [implementation, ACCOUNTS.admin.address]), initialize])
     : plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])
-  // The vault takes the assets of redemptions from its safe.
+  // The vault needs this approval, because it takes the assets of redemptions from its safe.
   plan.call(safe, options.asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }

@@ -16,7 +16,7 @@ declare module 'dynalite/db/index.js' {
   const db: {
     /** Returns a DynamoDB item's size in bytes. Counts each character as one byte; real DynamoDB counts UTF-8 bytes. */
     itemSize: (item: object) => number
-    /** Copy of dynalite's own `itemSize`, kept here when other code replaces `itemSize`. */
+    /** Copy of dynalite's own `itemSize`, for the code that replaces `itemSize` but still calls it. */
     sizeInCharacters?: (item: object) => number
   }
   export = db

@@ -131,7 +131,7 @@ const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
  * Serves an imitation of CloudFront on a local port, with the stacks' only distribution and its firewall. Forwards, caches and compresses
- * by the distribution's policies. HTTP requests count as HTTPS requests. Throws for a template that AWS would reject or this code does not
+ * by the distribution's policies. Accepts HTTP in place of HTTPS. Throws for a template that AWS would reject or this code does not
  * support.
  */
 export async function startEdge(

@@ -20,8 +20,8 @@ export type ReceivedDelivery = {
   /** HTTP status of the response; null if the receiver sent no response. */
   readonly status: number | null
   /**
-   * Milliseconds between the event (by the chain's clock) and its arrival (by the local clock). Null if the event has no time; 0 if the
-   * chain's clock is ahead.
+   * Milliseconds between the event (by the chain's clock) and its arrival (by the local clock). Null for an invalid event; 0 if the chain's
+   * clock is ahead.
    */
   readonly delayMs: number | null
   /** Parsed event; null if the body is not a valid event. */

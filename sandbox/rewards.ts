@@ -200,7 +200,7 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
 
 /**
  * Returns an account's rewards by token. `shown` are the rewards in the reported Merkle tree. `later` are the rewards in the newest Merkle
- * tree, and rewards that are in none. The difference is pending.
+ * tree, plus rewards that no Merkle tree has yet. The difference is pending.
  */
 function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
   const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)

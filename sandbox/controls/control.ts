@@ -9,7 +9,7 @@ export type ActiveChange = { readonly what: string; readonly end: { readonly nam
 
 /** Operation that developers start on the sandbox's control page or by HTTP, such as pausing a vault. */
 export type Control = {
-  /** Description for developers: the effect, and then what the wallet or the API shows. */
+  /** Description of the control for developers: its effect, and then what the wallet or the API shows. */
   readonly does: string
   /** True if the control page has no form for this control, so that developers must send JSON. */
   readonly isJsonOnly?: true
