@@ -1,12 +1,13 @@
 import type { Address, Hex } from 'viem'
 
-/** Account of the local chains. Its private key is public. */
+/** Test account on the local chains. Its private key is public knowledge. */
 export type LocalAccount = { readonly address: Address; readonly privateKey: Hex }
 
-/** The test mnemonic of anvil, Hardhat and others. */
+/** Default mnemonic of the development chains anvil and Hardhat, from which the addresses of the test accounts derive. */
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk'
 
-// The addresses are constants, because deriving them takes longer than starting a chain; a test checks them.
+// Addresses and keys are constants, because deriving them from the mnemonic takes longer than starting a chain. A test checks the
+// addresses.
 const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anchor, relayer, smart, ...states] = [
   account(
     '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
@@ -87,9 +88,9 @@ const [admin, safe, valuationManager, feeReceiver, alice, bob, carol, dave, anch
 ]
 
 /**
- * Accounts with coins on the local chains, by role. `users` have no fixed role. `admin` owns every contract. `safe` holds the async vaults'
- * assets and settles requests. `anchor` makes every vault's first deposit. `relayer` fills bridge transfers. `smart` is a contract account
- * that batches its calls (EIP-7702). `states` own the prepared states.
+ * Test accounts with coins on the local chains. `users` are wallet users. `admin` deploys and owns contracts. `safe` holds the assets of
+ * asynchronous vaults. `anchor` makes the first deposit of every vault. `relayer` fills bridge deposits. `smart` batches its calls
+ * (EIP-7702). `states` have prepared deposits and transfers in each status, such as pending.
  */
 export const ACCOUNTS = {
   admin,

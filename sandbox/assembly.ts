@@ -12,13 +12,12 @@ export type SynthesizedStack = {
   readonly tags: Readonly<Record<string, string>>
   readonly dependsOn: readonly string[]
   readonly template: z.output<typeof Template>
-  /** Folders of the stack's assets, by the object key of each upload. */
+  /** Local folders of the stack's assets (such as Lambda code), by S3 object key. */
   readonly assets: Readonly<Record<string, string>>
 }
 
-/** Functions that resolve `Ref` and `Fn::GetAtt` in a template. */
+/** Functions that resolve a template's references: `Ref`, `Fn::GetAtt`, and outputs of other stacks. */
 export type References = {
-  /** Resolves `Ref`: to a resource of the same stack, or to a pseudo parameter such as `AWS::Region`. */
   readonly ref: (logicalId: string) => string
   readonly attribute: (logicalId: string, name: string) => string
   readonly output: (stackName: string, name: string) => unknown
@@ -85,7 +84,7 @@ async function readArtifacts<T extends z.ZodType>(directory: string, form: T): P
   )
 }
 
-/** Returns the value with all references of CloudFormation resolved. */
+/** Resolves CloudFormation's functions in a template value, such as `Ref` and `Fn::Join`. Returns the resolved value. */
 export function resolveReferences(value: unknown, references: References): unknown {
   const resolve = (child: unknown) => resolveReferences(child, references)
   if (Array.isArray(value)) return value.map(resolve)

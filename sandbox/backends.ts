@@ -31,7 +31,7 @@ import { type LocalQueues, startQueues } from './queues.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
 import { createRewards, type Rewards } from './rewards.ts'
 
-/** Every service that the functions call, on this machine. */
+/** Running local versions of all services that the Lambda functions call. */
 export type Backends = {
   readonly chains: readonly (RunningChain & LocalWorld)[]
   /** Imitated RPC nodes in front of each chain, by chain id; empty if the functions read the chain directly. */
@@ -42,17 +42,19 @@ export type Backends = {
   readonly providers: Providers
   readonly relayer: Relayer
   readonly rewards: Rewards
-  /** Prepared states of requests and transfers; undefined if the chains have no history. */
+  /**
+   * Prepared deposits, withdrawals, rewards and transfers in each status, such as pending; undefined unless `withPast` and `withStates` are
+   * true.
+   */
   readonly states: States | undefined
-  /** Environment variables of the functions. */
   readonly environment: Readonly<Record<string, string>>
   readonly signingKey: PublicKey
-  /** Lists all published keys, the signing key first. */
+  /** Lists the public parts of all published signing keys. The key in use comes first. */
   readonly listSigningKeys: () => readonly PublicKey[]
   readonly admin: Admin
-  /** Sets the nodes' URLs for functions that start later. Chains without a URL here get fake nodes. */
+  /** Sets the RPC URLs in the configuration that functions read when they start. Chains without a URL here get fake nodes. */
   setRpcUrls(rpcUrls: RpcUrls): void
-  /** Changes other parts of the configuration for functions that start later. */
+  /** Changes other parts of the configuration that functions read when they start. */
   configure(
     changes: {
       readonly [Api in
@@ -82,9 +84,8 @@ export type IndexName = z.output<typeof TokenIndexApis>[number]
 export type BackendsOptions = {
   readonly chainIds?: readonly number[]
   readonly blockSeconds?: number
-  /** Ids of further chains, to which the bridge leads but which have no vaults. */
+  /** Ids of further chains to which the bridge can transfer, but which have no vaults. */
   readonly bridgedChainIds?: readonly number[]
-  /** True if the chains have months of history. */
   readonly withPast?: boolean
   readonly withStates?: boolean
   /** Wallet indexes in the order in which the functions call them; GoldRush by default. */
@@ -209,7 +210,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     setRpcUrls,
     configure: (changes) => Object.assign(config, changes),
     async stop() {
-      // All stop in parallel: if the chains stopped first, the relayer would wait for one.
+      // All backends stop in parallel. If the chains stopped first, the relayer would wait for a stopped chain.
       await Promise.all(
         [relayer, ...Object.values(hosts).flat(), ...chains, dynamo, queues, providers].map((backend) =>
           backend.stop(),

@@ -40,7 +40,10 @@ const STRUCTS = [
   'struct Replacement { address token; uint256 offset; }',
 ] as const
 
-/** ABI of Across' SpokePool (the pool), with the V3 events of `LegacySpokePool` added. */
+/**
+ * ABI of Across' SpokePool, the contract that takes and fills bridge deposits. It includes the older V3 events, which `LegacySpokePool`
+ * emits.
+ */
 export const spokePoolAbi = parseAbi([
   ...STRUCTS,
   'function deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken, uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message) payable',
@@ -108,7 +111,7 @@ export const spokePoolAbi = parseAbi([
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** ABI of Across' MulticallHandler, which runs the calls of a deposit's message on the destination chain. */
+/** ABI of Across' MulticallHandler, which executes the calls in a bridge deposit's message on the destination chain. */
 export const multicallHandlerAbi = parseAbi([
   ...STRUCTS,
   'function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes message)',
@@ -128,7 +131,7 @@ const UPDATE_DETAILS =
   'uint256 depositId, uint256 originChainId, uint256 updatedOutputAmount, bytes32 updatedRecipient, bytes updatedMessage'
 const RELAY = parseAbiParameters([STRUCTS[0], 'RelayData relayData, uint256 destinationChainId'])
 
-/** Bridge deposit from the pool's event, with the location of the event's log. Accounts and tokens are 32-byte words. */
+/** Bridge deposit, as read from the SpokePool's event, with the location of the event. Accounts and tokens are padded to 32 bytes. */
 export type BridgeDeposit = {
   readonly originChainId: number
   readonly destinationChainId: number
@@ -142,7 +145,7 @@ export type BridgeDeposit = {
   readonly inputAmount: bigint
   /** Amount in the output token's smallest unit. */
   readonly outputAmount: bigint
-  /** Seconds since 1970, like the deadlines below. The destination chain's clock decides. */
+  /** Time of the quote in seconds since 1970. The two deadlines have the same unit, and the destination chain's clock decides them. */
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   readonly exclusivityDeadline: number
@@ -152,7 +155,7 @@ export type BridgeDeposit = {
   readonly logIndex: number
 }
 
-/** Terms of a deposit that its depositor changed by a signature; `outputAmount` is in the smallest unit. */
+/** New terms for a bridge deposit, which its depositor signed. `outputAmount` is in the output token's smallest unit. */
 export type SpeedUp = {
   readonly originChainId: number
   readonly depositId: bigint
@@ -167,11 +170,11 @@ type BridgedToken = { readonly address: Address; readonly decimals: number }
 
 const RELAYER = ACCOUNTS.relayer.address
 const USER_FUNDS = '1000000'
-// Funds of the relayer and of the pool in whole tokens. No account on a local chain has more.
+// Initial token balances of the relayer and the SpokePool, in whole tokens. They are large, so that no fill lacks funds.
 const RELAYER_FUNDS = '100000000'
 const POOL_FUNDS = '10000000'
 
-/** Returns the addresses of the bridge's contracts on a chain; throws for a chain without the bridge. */
+/** Returns the addresses of Across' SpokePool (`pool`) and MulticallHandler on a chain. Throws if the bridge does not support the chain. */
 export function bridgeContracts(chainId: number): { readonly pool: Address; readonly multicallHandler: Address } {
   const bridge = evmChain(chainId)?.bridge
   if (!bridge) throw new Error(`The bridge does not support chain ${chainId}`)
@@ -179,8 +182,8 @@ export function bridgeContracts(chainId: number): { readonly pool: Address; read
 }
 
 /**
- * Installs the bridge at its real addresses, with the chain's wrapped coin if the pool accepts it. Funds the relayer and the pool. Deposit
- * ids start at the chain id, so that two chains have different ids.
+ * Installs the bridge contracts at their real addresses, and the chain's wrapped coin if the bridge accepts it. Funds the relayer and the
+ * SpokePool. Deposit ids start at the chain id, so that two chains have different ids.
  */
 export async function deployBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   const { chainId } = chain
@@ -188,7 +191,7 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
   const [handler, wrappedEther] = await Promise.all(['MulticallHandler', 'WrappedEther'].map(compiledContract))
   const coin = toBridgedToken(chainId, COIN_ADDRESS)
   const hasCoin = coin !== COIN_ADDRESS
-  // The value is packed with the last variable of this storage slot first.
+  // Solidity packs the variables of a storage slot from right to left, so the last variable comes first here.
   const state = encodePacked(
     ['uint48', 'address', 'bool', 'bool', 'uint32'],
     [0, hasCoin ? coin : zeroAddress, false, false, chainId],
@@ -203,8 +206,8 @@ export async function deployBridge(chain: LocalChain, tokens: readonly BridgedTo
 }
 
 /**
- * Installs the code of a pool contract at an address, by default the bridge's address; the storage stays. `LegacySpokePool` emits the old
- * events. At another address the contract imitates the pool.
+ * Installs a SpokePool's code at an address, by default the bridge's real address. Existing storage stays. `LegacySpokePool` emits the
+ * older V3 events. With another address, a test gets a false SpokePool, whose events the service must ignore.
  */
 export async function installPool(
   chain: LocalChain,
@@ -216,8 +219,8 @@ export async function installPool(
 }
 
 /**
- * Deploys these tokens of the bridge at their real addresses, and mints a million of each to every user. Throws for a symbol that the
- * bridge does not accept.
+ * Deploys tokens that the bridge accepts at their real addresses. Mints a million of each token to every account in `ACCOUNTS.users`.
+ * Throws for a symbol that the bridge does not accept.
  */
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain
@@ -268,7 +271,7 @@ async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]):
   await plan.execute()
 }
 
-/** Returns the deposits in a range of blocks in order, from events of the current and the old form. */
+/** Returns the bridge deposits in a block range, oldest first. Reads the event FundsDeposited and the older V3FundsDeposited. */
 export async function readDeposits(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -305,7 +308,7 @@ export async function readDeposits(
     }))
 }
 
-/** Returns the changes of deposits (`SpeedUp`) in a range of blocks, in order. */
+/** Returns the new terms (`SpeedUp`) of bridge deposits that were published in a block range, oldest first. */
 export async function readSpeedUps(
   chain: LocalChain,
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
@@ -326,7 +329,7 @@ export async function readSpeedUps(
   }))
 }
 
-/** Returns the changed terms with the depositor's signature. */
+/** Signs new terms for a bridge deposit with the depositor's key (EIP-712). Returns the terms with the signature. */
 export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'signature'>): Promise<SpeedUp> {
   const { originChainId, depositId, outputAmount, recipient, message } = unsigned
   const signature = await privateKeyToAccount(privateKey).signTypedData({
@@ -348,12 +351,12 @@ function clientOf(chain: LocalChain) {
   return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
 }
 
-// Pads an address to 32 bytes, because the old events contain addresses of 20 bytes.
+// Pads an address to 32 bytes, because the older V3 events contain addresses of 20 bytes.
 function padToWord(accountOrWord: Hex): Hex {
   return numberToHex(hexToBigInt(accountOrWord), { size: 32 })
 }
 
-/** Returns the relay data of a deposit, with which calls of the destination chain's pool identify it. */
+/** Returns a deposit as the struct RelayData, the form that functions of the destination chain's SpokePool expect. */
 export function relayDataOf(deposit: BridgeDeposit) {
   const { depositor, recipient, exclusiveRelayer, inputToken, outputToken, inputAmount, outputAmount } = deposit
   const { depositId, fillDeadline, exclusivityDeadline, message } = deposit
@@ -364,7 +367,9 @@ export function relayDataOf(deposit: BridgeDeposit) {
   }
 }
 
-/** Returns the hash by which the destination chain's pool identifies a deposit: keccak256(abi.encode(relayData, destinationChainId)). */
+/**
+ * Returns the hash by which the destination chain's SpokePool identifies a deposit: keccak256(abi.encode(relayData, destinationChainId)).
+ */
 export function relayHashOf(deposit: BridgeDeposit): Hash {
   return keccak256(encodeAbiParameters(RELAY, [relayDataOf(deposit), BigInt(deposit.destinationChainId)]))
 }

@@ -39,7 +39,8 @@ export function pageHeaders(policy: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns functions to build and read a website. It is rebuilt when a source is newer than the build, and only one build runs at a time.
+ * Returns functions that build and read a website. `refresh` rebuilds the website if a source is newer than the last build. Only one build
+ * runs at a time.
  */
 export function builtSite({ folder, sources, build }: SiteOptions) {
   const index = join(folder, 'index.html')

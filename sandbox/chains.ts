@@ -12,20 +12,20 @@ import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
 import { type Switch, startSwitch } from './switch.ts'
 
-/** Local chain. If `blockSeconds` is absent, the chain mines a block for each transaction. */
+/** Local test chain (anvil). If `blockSeconds` is undefined, the chain mines one block per transaction. */
 export type LocalChain = {
   readonly chainId: number
   readonly rpcUrl: string
   readonly blockSeconds: number | undefined
 }
 
-/** Local chain whose node runs in its own process. */
+/** Local chain, and functions that control its anvil process. */
 export type RunningChain = LocalChain & {
-  /** URL of the chain for the service and the wallet, which can be switched off. The sandbox's own `rpcUrl` stays on. */
+  /** Proxy through which the service and the wallet read the chain. Switching it off imitates an outage, while `rpcUrl` still works. */
   readonly nodes: Switch
   /** Mines a block at this interval in seconds, which may be a fraction. */
   keepTime(blockSeconds: number): Promise<void>
-  /** Pauses or resumes the mining at an interval. */
+  /** Pauses (true) or resumes (false) the mining of blocks at an interval. */
   hold(isHeld: boolean): void
   stop(): Promise<void>
 }
@@ -34,23 +34,23 @@ export type RunningChain = LocalChain & {
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Address of the contract with the last 8,191 block hashes (EIP-2935). Its code is removed, because the local contracts do not read it.
- * anvil hashes its whole storage for every block, so each block would take longer than the last.
+ * Contract that stores the last 8,191 block hashes (EIP-2935). Local chains remove its code, because anvil hashes the growing storage for
+ * every block. Each block would take longer than the one before.
  */
 const BLOCK_HASHES: Address = '0x0000F90827F1C53a10cb7A02335B175320002935'
 
-// Block gas limit. It is close to that of real chains, and to the limit of an eth_call (geth's rpc.gascap).
+// Block gas limit. It is close to the limits of real chains, and to geth's default limit for eth_call (rpc.gascap).
 const BLOCK_GAS_LIMIT = 50_000_000
 
-// Shell script that starts anvil with a watcher. The watcher's stdin closes when this process ends, even if it is killed; the watcher then
-// kills anvil.
+// Shell script that starts anvil and a watcher process. The watcher's stdin closes when this Node process ends, even by a kill. The watcher
+// then kills anvil and deletes the folder `$states`.
 const START_WATCHED = `states=$1; shift; exec 3<&0
 (cat <&3; kill -9 $$; rm -rf "$states") >/dev/null 2>&1 &
 exec "$0" "$@" 3<&- </dev/null`
 
 /**
- * Starts an anvil chain on `port` or a free port. It has Multicall3, and 10,000 ether for each of `ACCOUNTS`. Throws an Error with anvil's
- * stderr if it does not start.
+ * Starts an anvil chain on `port`, or on a free port. The chain has the contract Multicall3, and 10,000 ether for each account in
+ * `ACCOUNTS`. Throws an Error with anvil's stderr if anvil does not start.
  */
 export async function startChain(options: {
   readonly chainId: number
@@ -63,14 +63,14 @@ export async function startChain(options: {
   const multicall = compiledContract('Multicall3')
   const args = ['--chain-id', chainId, '--port', port, '--gas-limit', BLOCK_GAS_LIMIT, '--order', 'fifo']
   args.push('--accounts', Object.values(ACCOUNTS).flat().length)
-  // The option puts the block with the tag `safe` two blocks behind the head, and the one with `finalized` four.
+  // Two slots per epoch put the block tag `safe` two blocks behind the head, and `finalized` four blocks.
   args.push('--slots-in-an-epoch', 2)
-  // The option allows larger contracts. Some exceed the size limit, because they are compiled without the optimizer's slowest step.
+  // Some contracts exceed Ethereum's size limit, because they are compiled without the optimizer's slowest step.
   args.push('--disable-code-size-limit')
   if (startsAt !== undefined) args.push('--timestamp', startsAt)
-  // A chain without an interval keeps few old states: tests mine thousands of blocks immediately and read no old state.
+  // Tests mine thousands of blocks at once and read no old state. A chain without a block interval therefore keeps only 200 old states.
   else if (blockSeconds === undefined) args.push('--prune-history', 200)
-  // anvil stores states of old blocks in this folder, about 200 KB each, and never removes them. The watcher does.
+  // anvil stores old states in this folder, about 200 KB per block, and never deletes them. The watcher process deletes the folder.
   const states = mkdtempSync(join(tmpdir(), 'vaultline-chain-'))
   args.push('--cache-path', states)
   const anvil = spawn(
@@ -131,7 +131,8 @@ export async function startChain(options: {
 }
 
 /**
- * Mines blocks at an interval. It replaces anvil's timer, which counts whole seconds. Blocks in one second share a timestamp, as on Base.
+ * Mines blocks at an interval, which may be a fraction of a second. anvil's own timer allows only whole seconds. Blocks in the same second
+ * share a timestamp.
  */
 async function mineEvery(
   chain: LocalChain,
@@ -147,6 +148,6 @@ async function mineEvery(
 function anvilBinary(): string {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const binary = `@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`
-  // The path is resolved from anvil's main package, because only that one depends on the platform's package.
+  // The path is resolved from anvil's main package, because only that package depends on the package for this platform.
   return createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')).resolve(binary)
 }

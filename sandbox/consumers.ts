@@ -21,7 +21,7 @@ export type Mapping = Pick<QueueContract, 'timeoutSeconds' | 'maxConcurrency'> &
   readonly place: () => { readonly QueueUrl: string; readonly client: SQSClient }
   readonly queueArn: string
   readonly batchSize: number
-  /** True if the function reports failed messages one by one. Otherwise any response counts as success for the whole batch. */
+  /** True if the function reports failed messages one by one. Otherwise any response acknowledges the whole batch. */
   readonly reportsFailures: boolean
 }
 
@@ -29,16 +29,19 @@ const BATCH = 10
 const WAIT_SECONDS = 5
 const PAUSE_MS = 1000
 
-/** Maximum invocations of one function in a chain of messages; Lambda treats one more as a loop. */
+/** Maximum invocations of one function in a chain of messages that cause each other. Lambda treats one more as a recursive loop. */
 const MAX_IN_CHAIN = 16
 const traces = new AsyncLocalStorage<string>()
-// The AWS SDK reads the trace id from this store, as in Lambda. The SDK may have created the store itself.
+// The AWS SDK reads the trace id from the global InvokeStore, as in Lambda. The SDK may already have created that store.
 const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
 const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: () => traces.getStore() })
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
 process.env['AWS_LAMBDA_FUNCTION_NAME'] ??= 'local'
 
-/** Returns the mappings of the contracts' queues. This process's environment variables locate the queues. */
+/**
+ * Returns an event source mapping for each queue consumer in functions/contracts.ts. Environment variables of this process contain the
+ * queues' URLs.
+ */
 export function localMappings(): Mapping[] {
   const clients = new Map<string, SQSClient>()
   const findQueue = ({ queue }: QueueContract) => {
@@ -57,13 +60,13 @@ export function localMappings(): Mapping[] {
 }
 
 /**
- * Returns substitutes for Lambda's event source mappings. They invoke functions with batches of messages. They delete processed messages,
- * and messages that belong to a loop.
+ * Imitates Lambda's event source mappings: invokes functions with batches of messages, and deletes processed messages. Also deletes
+ * messages that belong to a recursive loop.
  */
 export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   /**
-   * Receives a batch, invokes the function and returns the batch's size. Messages of a crashed function stay in the queue; SQS shows them
-   * again after their timeout.
+   * Receives a batch, invokes the function and returns the batch's size. If the function fails, its messages stay in the queue. SQS
+   * delivers them again after their visibility timeout.
    */
   async function takeBatch(mapping: Mapping, waitSeconds: number): Promise<number> {
     const { name, timeoutSeconds, batchSize, reportsFailures, enqueuesItself, queueArn } = mapping
@@ -93,7 +96,10 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 
   return {
-    /** Processes available messages, and messages that these cause, with the same concurrency as in AWS. Returns their number. */
+    /**
+     * Processes all available messages, and messages that the functions send meanwhile. Runs as many invocations at once as AWS. Returns
+     * the number of processed messages.
+     */
     async consume(): Promise<number> {
       const counts = mappings.flatMap((mapping) =>
         Array.from({ length: mapping.maxConcurrency }, () => takeBatch(mapping, 0)),
@@ -101,7 +107,7 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
       const taken = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
       return taken > 0 ? taken + (await this.consume()) : 0
     },
-    /** Processes all messages until the returned function is called. */
+    /** Polls the queues and processes their messages, until the caller calls the returned function. */
     poll(): () => void {
       const stopping = new AbortController()
       const { signal } = stopping
@@ -122,7 +128,9 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
   }
 }
 
-/** Returns the number of each function's invocations in the chain that led to these messages; the maximum over the messages. */
+/**
+ * Counts each function's invocations in the chain of messages that led to these messages. The highest count over the messages is returned.
+ */
 function parseLineage(messages: readonly Message[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { Attributes = {} } of messages) {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Abi, Hex } from 'viem'
 import { once } from '../lib/core/once.ts'
 
-/** Compiled Solidity contract. `bytecode` deploys it; `deployedBytecode` is its code afterwards. */
+/** Compiled Solidity contract. `bytecode` is the creation code; `deployedBytecode` is the code on the chain after deployment. */
 export type CompiledContract = { readonly abi: Abi; readonly bytecode: Hex; readonly deployedBytecode: Hex }
 
 /** All deployable contracts of `sandbox/contracts`, by name. */
@@ -15,15 +15,15 @@ export type CompiledContracts = { readonly [name: string]: CompiledContract }
 /** Path of the file with the compiled contracts and a fingerprint of their sources. */
 export const COMPILED_FILE = join(import.meta.dirname, 'contracts/compiled.json')
 
-/** Contract as stored in the file. `deployed` locates the deployed code in the bytecode: offset and length in bytes. */
+/** Contract as stored in compiled.json. `deployed` locates the deployed code in `bytecode`: offset and length in bytes. */
 type StoredContract = { readonly abi: Abi; readonly bytecode: string; readonly deployed: readonly [number, number] }
 type CompiledFile = { readonly fingerprint: string; readonly contracts: Readonly<Record<string, StoredContract>> }
 type Sources = { readonly [path: string]: { readonly content: string } }
 
 const SOURCES = join(import.meta.dirname, 'contracts')
 const SETTINGS = {
-  // The optimizer's slowest step (common subexpression elimination) is off. It takes a third of the time and makes the code a fifth
-  // smaller.
+  // The optimizer's slowest step, common subexpression elimination, is off. The step takes a third of the compile time, and makes the code
+  // only a fifth smaller.
   optimizer: { enabled: true, runs: 200, details: { cse: false } },
   evmVersion: 'prague',
   metadata: { bytecodeHash: 'none', appendCBOR: false },
@@ -61,12 +61,15 @@ export async function compiledContract(name: string): Promise<CompiledContract> 
   return contract
 }
 
-/** Returns whether the compiled file matches sources, compiler and libraries. */
+/** Returns true if `COMPILED_FILE` matches the current sources, compiler and libraries. */
 export async function areContractsCompiled(): Promise<boolean> {
   return (await readCompiledFile()).fingerprint === fingerprintOf(await readSources())
 }
 
-/** Compiles the contracts and returns the new text of `COMPILED_FILE`, in about 15 seconds. Throws an Error with solc's messages. */
+/**
+ * Compiles the contracts in about 15 seconds and returns the new text of `COMPILED_FILE`. Throws an Error with solc's messages if the
+ * compilation fails.
+ */
 export async function compileContracts(): Promise<string> {
   const sources = await readSources()
   const file: CompiledFile = { fingerprint: fingerprintOf(sources), contracts: await compile(sources) }
@@ -106,7 +109,7 @@ type Output = {
 }
 
 async function compile(sources: Sources): Promise<CompiledFile['contracts']> {
-  // The compiler is imported here, because its 8 MB of WebAssembly are needed only after a source changed.
+  // The compiler is imported here, because its 8 MB of WebAssembly are needed only if a source has changed.
   const { default: solc }: { default: Compiler } = await import('solc')
   const input = { language: 'Solidity', sources, settings: SETTINGS }
   const output: Output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport }))

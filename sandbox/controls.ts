@@ -40,32 +40,38 @@ export type ControlledParts = {
   readonly relayer: Relayer
   readonly rewards: Rewards
   readonly curator: Pick<Curator, 'settle'>
-  /** Fakes of the outside services, by their names in the controls. */
+  /** Fakes of the outside services by name, such as `coingecko`. */
   readonly sources: Readonly<Record<string, FakeService>>
   readonly receiver: Pick<Receiver, 'behave' | 'behaviour' | 'listArrivals'>
-  /** Pins a vault's current code and price, as an operator does after a review. */
+  /**
+   * Confirms a vault's current code and share price, as an operator does after a review. The API then accepts deposits into the vault
+   * again.
+   */
   readonly confirmVault: (vault: VaultKey) => Promise<unknown>
-  /** Makes the API respond with 429 to every call for these seconds; 0 ends it. */
+  /** Makes the API respond with 429 to every request for this number of seconds; 0 ends the effect. */
   readonly throttle: (seconds: number) => void
-  /** Starts or stops replacing the receiver's address in signed responses. */
+  /** Starts or stops the imitation of a man in the middle, who replaces the user's address in signed responses. */
   readonly tamper: (isOn: boolean) => void
   readonly states: readonly ShownState[]
 }
 
-/** Allowed origins and shown URLs of the controls. */
+/** Options of the HTTP server of the controls. Pages of `origins` may call the server. */
 export type ControlsOptions = {
   readonly origins: readonly string[]
-  /** Public URL of the controls; the server's own by default. */
+  /** URL of the controls in the curl commands that developers see; by default the server's own URL. */
   readonly shownUrl?: string
   /** URL of the control page, to which browsers are redirected. */
   readonly roomUrl?: string
 }
 
-/** The running server of the controls. */
+/** Running HTTP server of the controls. */
 export type Controls = { readonly url: string; stop(): Promise<void> }
 
 type VaultKey = { readonly chainId: number; readonly address: Address }
-/** Control in the list. `name` is also its path; `group` is undefined if the control page has no form for it. */
+/**
+ * Control with its name, which is also its path. `group` is the control's heading on the control page; undefined if the page has no form
+ * for this control.
+ */
 type Listed = Control & { readonly name: string; readonly group: string | undefined }
 /** Choice in a form: a value of one field, or the values of several fields. A token's choice also has `decimals`. */
 type Choice = { readonly label: string; readonly decimals?: number } & (
@@ -77,18 +83,18 @@ const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 const PAUSABLE = parseAbi(['function pause()', 'function unpause()'])
 const MINTER = ACCOUNTS.feeReceiver.address
 const BASE = 8453
-/** Words for states of transfers in a choice's label; other states are left out of the label. */
+/** Words for states of bridge transfers in a form's choices. Other states appear under their own names. */
 const STATE_WORDS: Partial<Record<TrackedDeposit['state'], string>> = {
   ignored: 'not filled',
   stranded: 'to a chain outside the sandbox',
 }
-/** Maximum depth of a reorganisation in blocks; a block is final only at a greater depth. */
+/** Maximum depth in blocks of a reorganisation that a developer can request. */
 const MAX_REORGANISED = 100
 
 /**
- * Serves the controls on a free port: `POST /sandbox/<what>/<do>`, listed at `GET /sandbox`. `GET
- * /sandbox/webhooks/received?after=<number>` lists webhook deliveries with a higher number, oldest first. Pages of other origins get 403.
- * `stop` also resumes paused chains.
+ * Serves the controls on a free port as `POST /sandbox/<what>/<do>`. `GET /sandbox` lists the controls. `GET
+ * /sandbox/webhooks/received?after=<number>` lists webhook deliveries with a higher number, oldest first. Pages of origins that are not
+ * allowed get 403. `stop` also resumes paused chains.
  */
 export async function startControls(
   controlled: ControlledParts,
@@ -346,7 +352,6 @@ function findVault({ vaults }: Pick<LocalWorld, 'vaults'>, address: string) {
   return vaults.find((vault) => vault.address.toLowerCase() === address.toLowerCase())
 }
 
-/** Returns the choices of fields, by the key `choices` in their schemas. */
 async function listChoices({ chains, relayer }: ControlledParts): Promise<Readonly<Record<string, readonly Choice[]>>> {
   const onChain = (name: string, chainId: number) => `${name} on ${chainName(chainId)}`
   const users = ACCOUNTS.users.map(({ address }, index) => ({ label: `Account ${index + 1}`, value: address }))
@@ -390,8 +395,8 @@ function resume({ nodes, hold }: RunningChain): void {
 }
 
 /**
- * Returns false for pages of other origins, because browsers send such requests without a preflight. Clients that are no browsers send no
- * Origin.
+ * Returns false for a page whose origin is not allowed. CORS alone does not stop such pages, because browsers send simple requests without
+ * a preflight. Programs other than browsers send no Origin header and are allowed.
  */
 function isAllowed({ headers: { origin } }: IncomingMessage, origins: readonly string[]): boolean {
   return origin === undefined || origins.includes(origin)

@@ -3,7 +3,7 @@ import { inBatches } from '../lib/core/batches.ts'
 import type { LocalChain } from './chains.ts'
 import { callRpc } from './rpc.ts'
 
-/** Returns the first slot of a namespace (ERC-7201). */
+/** Returns the first storage slot of a namespace (ERC-7201). */
 function namespace(name: string): bigint {
   const inner = BigInt(keccak256(toHex(name))) - 1n
   return BigInt(keccak256(encodeAbiParameters([{ type: 'uint256' }], [inner]))) & ~0xffn
@@ -13,14 +13,14 @@ const PROXY_WORDS = ['eip1967.proxy.implementation', 'eip1967.proxy.beacon'].map
   (name) => BigInt(keccak256(toHex(name))) - 1n,
 )
 
-/** First slots of a Lagoon vault's namespaces: ledger, roles, and open or closed state. */
+/** First storage slots of a Lagoon vault's namespaces: ledger, roles, and state (open or closed). */
 export const LAGOON_STORAGE = {
   ledger: 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n,
   roles: 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n,
   state: 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n,
 }
 
-/** Slots outside of mappings: those of an ERC-20 and of Lagoon-like vaults. */
+/** Storage slots that `copyVault` copies: those of ERC-20 tokens, proxies and Lagoon vaults, without mappings such as balances. */
 const WORDS: readonly Hex[] = [
   ...words(0n, 8),
   ...PROXY_WORDS,
@@ -34,7 +34,7 @@ function words(first: bigint, count: number): bigint[] {
   return Array.from({ length: count }, (_, index) => first + BigInt(index))
 }
 
-// Tokens store name and symbol as short strings in their first slots.
+// Number of storage slots that `copyContract` copies. A token's name and symbol are in its first slots.
 const COPIED_WORDS = 5
 
 /** Copies a contract's code and first storage slots to another address. */
@@ -53,8 +53,8 @@ export async function copyContract(chain: LocalChain, from: Address, to: Address
 const CALLS = 2_000
 
 /**
- * Copies a vault's code and slots outside of mappings to more addresses, without transactions. The copies have its
- * state but no balances.
+ * Copies a vault's code, and its storage except mappings, to more addresses. The copies have the vault's settings, but no account has a
+ * balance. Sends no transactions.
  */
 export async function copyVault(chain: LocalChain, vault: Address, copies: readonly Address[]): Promise<void> {
   const [code, ...values] = await callRpc(chain, [

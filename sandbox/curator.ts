@@ -4,12 +4,12 @@ import { asyncVaultHasPending, isAsyncVault, settleAsyncVault } from './curator/
 import { lagoonHasPending, settleLagoon } from './curator/lagoon.ts'
 import type { Settlement } from './curator/settlement.ts'
 
-/** Chain, and those of its async vaults that a curator settles. */
+/** Local chain, and its asynchronous vaults that a curator settles. */
 export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readonly Address[] }
 
-/** Running process that settles vaults, in the role of their curator. */
+/** Running curator: a timer that settles the pending requests of asynchronous vaults. */
 export type Curator = {
-  /** Settles pending requests immediately. Throws if no vault matches, or if a vault refuses. */
+  /** Settles the pending requests of all matching vaults immediately. Throws if no vault matches, or if a vault's contract reverts. */
   settle(which: VaultQuery): Promise<readonly Settlement[]>
   /** Stops the curator; resolves when running settlements have ended. */
   stop(): Promise<void>
@@ -18,21 +18,24 @@ export type Curator = {
 type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress?: Address | undefined }
 
 /**
- * Values an async vault at its total assets plus `gain`, and settles pending requests. Mints the gain first. Sends calls from
- * the accounts with the vault's roles, which must be local accounts. Throws if the vault refuses.
+ * Mints `gain` (in the asset's smallest unit) for an asynchronous vault, raises the vault's valuation by it, and settles pending requests.
+ * Sends transactions from the accounts with the vault's roles, which must be local accounts. Throws if the vault's contract reverts.
  */
 export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
   const settleVault = (await isAsyncVault(chain, vault)) ? settleAsyncVault : settleLagoon
   return settleVault(chain, vault, gain)
 }
 
-/** Returns whether the vault is open and has requests to settle. */
+/** Returns true if an asynchronous vault has requests to settle. A closed Lagoon vault never has. */
 export async function hasPending(chain: LocalChain, vault: Address): Promise<boolean> {
   const isPending = (await isAsyncVault(chain, vault)) ? asyncVaultHasPending : lagoonHasPending
   return isPending(chain, vault)
 }
 
-/** Settles every vault with pending requests at this interval, without a gain. A failed settlement is repeated in the next round. */
+/**
+ * Starts a curator, which settles all vaults with pending requests every `everySeconds` seconds, without a gain. The curator reports a
+ * failed settlement to `onError` and retries it at the next interval.
+ */
 export function startCurator(options: {
   readonly chains: readonly CuratedChain[]
   readonly everySeconds: number

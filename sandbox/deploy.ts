@@ -12,9 +12,9 @@ export type LagoonGeneration = '0.1' | '0.2' | '0.4' | '0.5' | '0.5.1' | '0.6' |
 export type TokenOptions = { readonly name: string; readonly symbol: string; readonly decimals: number }
 
 /**
- * Kind of ERC-4626 vault. `illiquid` has lent out its assets; `silent` returns 0 for every limit; `cooldown` pays after a delay. `exitFee`
- * charges a fee on withdrawals, `entryFee` also on deposits. `noExit` never pays; `lying` contradicts its previews; `strict` rejects
- * redemptions of shares worth no assets.
+ * Kind of ERC-4626 vault. `illiquid` can lend out its assets and then not pay. `silent` returns 0 for every limit, such as `maxDeposit`.
+ * `cooldown` pays only after a delay. `exitFee` charges a fee on withdrawals, `entryFee` also on deposits. `noExit` never pays. `lying`
+ * contradicts its previews. `strict` rejects redemptions of shares worth no assets. `dailyLimit` limits deposits per day.
  */
 export type YieldVaultKind =
   | 'plain'
@@ -29,12 +29,12 @@ export type YieldVaultKind =
   | 'dailyLimit'
 
 /**
- * Harmful behaviour of a token. `callsBack` claims again during a transfer. `changesDecimals` has other decimals in every block. `none` is
- * for tokens that turn harmful later.
+ * Harmful behaviour of a token's transfers. `burnsGas` uses all gas. `callsBack` claims rewards again during a transfer. `movesNothing`
+ * succeeds without moving tokens. `changesDecimals` has other decimals in every block. `none` is for tokens that turn harmful later.
  */
 export type HarmfulBehavior = keyof typeof HARMS
 
-/** Options of a synchronous vault. By default its kind is `plain` and the account `admin` owns it. */
+/** Options of a synchronous ERC-4626 vault. By default `make` is `plain`, and the account `admin` owns the vault. */
 export type YieldVaultOptions = {
   readonly make?: YieldVaultKind
   readonly asset: Address
@@ -44,13 +44,13 @@ export type YieldVaultOptions = {
 }
 
 /**
- * Kind of ERC-7540 vault. `aggregated` has request id 0 for all requests and a separate share token; `counted` has an id per request.
- * `redemptions` and `syncDeposits` accept instant deposits; `deposits` pays withdrawals instantly. The `Deposit` events of `counted` and
- * `syncDeposits` name the shares' receiver first.
+ * Kind of ERC-7540 vault. `aggregated` has a separate share token, and request id 0 for all requests. `counted` gives each request its own
+ * id. `redemptions` and `syncDeposits` mint shares instantly, and only redemptions need a request. `deposits` pays redemptions instantly,
+ * and only deposits need a request. Against the standard, the `Deposit` events of `counted` and `syncDeposits` name the receiver first.
  */
 export type AsyncVaultKind = 'aggregated' | 'counted' | 'redemptions' | 'syncDeposits' | 'deposits'
 
-/** Options of an ERC-7540 vault. By default shares have 6 decimals, and the account `safe` manages it. */
+/** Options of an ERC-7540 vault. By default shares have 6 decimals, and the account `safe` is the vault's manager. */
 export type AsyncVaultOptions = {
   readonly make: AsyncVaultKind
   readonly asset: Address
@@ -61,7 +61,7 @@ export type AsyncVaultOptions = {
   readonly manager?: Address
 }
 
-/** Options of a Lagoon-like vault. By default the accounts in `ACCOUNTS` have its roles. */
+/** Options of a local imitation of a Lagoon vault. By default, accounts in `ACCOUNTS` have the vault's roles. */
 export type LagoonVaultOptions = {
   readonly generation: LagoonGeneration
   readonly asset: Address
@@ -73,7 +73,7 @@ export type LagoonVaultOptions = {
   readonly whitelistManager?: Address
   readonly feeReceiver?: Address
   readonly whitelisted?: boolean
-  /** True if the vault is a proxy that reads its implementation from a beacon, as Lagoon's first vaults do. */
+  /** True for a proxy that reads the address of its implementation from a beacon, as Lagoon's first vaults do. */
   readonly hasBeacon?: boolean
 } & Partial<LagoonRates>
 
@@ -131,8 +131,8 @@ export function deployToken(chain: LocalChain, options: TokenOptions): Promise<A
 }
 
 /**
- * Deploys a token that behaves like USDT and returns its address. It has 6 decimals and no return values, and changes an allowance only
- * from or to zero.
+ * Deploys a token that behaves like USDT and returns its address. The token has 6 decimals, its functions return no values, and it rejects
+ * a change between two non-zero allowances.
  */
 export function deployTether(chain: LocalChain): Promise<Address> {
   return deployPlanned(chain, planTether)
@@ -156,14 +156,17 @@ export function deployYieldVault(chain: LocalChain, options: YieldVaultOptions):
   return deployPlanned(chain, (plan) => planYieldVault(plan, options))
 }
 
-/** Deploys an ERC-7540 vault and returns its address. Its manager approves it to take the manager's assets. */
+/**
+ * Deploys an ERC-7540 vault and returns its address. The vault's manager approves the vault, which takes the assets of redemptions from the
+ * manager.
+ */
 export function deployAsyncVault(chain: LocalChain, options: AsyncVaultOptions): Promise<Address> {
   return deployPlanned(chain, (plan) => planAsyncVault(plan, options))
 }
 
 /**
- * Deploys a Lagoon-like vault and returns its address. The account `admin` may upgrade its proxy; its safe approves it to take the safe's
- * assets.
+ * Deploys a local imitation of a Lagoon vault and returns its address. The account `admin` may upgrade the proxy. The safe approves the
+ * vault, which takes the assets of redemptions from the safe.
  */
 export function deployLagoonVault(chain: LocalChain, options: LagoonVaultOptions): Promise<Address> {
   return deployPlanned(chain, (plan) => planLagoonVault(plan, options))
@@ -173,7 +176,7 @@ const [IMPLEMENTATION_SLOT, BEACON_SLOT] = (['implementation', 'beacon'] as cons
   numberToHex(BigInt(keccak256(toHex(`eip1967.proxy.${name}`))) - 1n, { size: 32 }),
 )
 
-/** Upgrades a vault, or all vaults of its beacon, to another version; the storage stays. */
+/** Upgrades a Lagoon vault, or all vaults that share its beacon, to another contract version. The storage stays. */
 export async function upgradeLagoonVault(
   chain: LocalChain,
   vault: Address,
@@ -189,7 +192,10 @@ export async function upgradeLagoonVault(
   })
 }
 
-/** Deploys a copy of a vault's implementation at another address, upgrades the vault to it, and returns that address. */
+/**
+ * Deploys a copy of a vault's implementation at another address, upgrades the vault to the copy, and returns the copy's address. Throws for
+ * a vault that is no upgradable proxy.
+ */
 export async function upgradeToCopy(chain: LocalChain, vault: Address): Promise<Address> {
   const [word] = await callRpc(chain, [{ method: 'eth_getStorageAt', params: [vault, IMPLEMENTATION_SLOT, 'latest'] }])
   if (BigInt(String(word)) === 0n)
@@ -221,38 +227,44 @@ function deployPlanned(chain: LocalChain, add: (plan: Plan) => Address): Promise
   return deployment
 }
 
-/** Plans a token that any account can mint; returns its future address. */
+/** Adds the deployment of a token to a plan of transactions. Returns the token's future address. Any account can mint the token. */
 export function planToken(plan: Plan, { name, symbol, decimals }: TokenOptions): Address {
   return plan.deploy('Token', [name, symbol, decimals])
 }
 
-/** Plans a token that behaves like USDT; returns its future address. */
+/** Adds the deployment of a token that behaves like USDT to a plan of transactions. Returns the token's future address. */
 export function planTether(plan: Plan): Address {
   return plan.deploy('TetherToken', ['Tether USD', 'USDT'])
 }
 
-/** Plans a synchronous vault; returns its future address. */
+/** Adds the deployment of a synchronous vault to a plan of transactions. Returns the vault's future address. */
 export function planYieldVault(plan: Plan, options: YieldVaultOptions): Address {
   const { make = 'plain', asset, name, symbol, owner = ACCOUNTS.admin.address } = options
   return plan.deploy(YIELD_VAULTS[make], [asset, name, symbol, owner])
 }
 
-/** Plans an ERC-7540 vault, and its manager's approval of asset transfers; returns the vault's future address. */
+/**
+ * Adds the deployment of an ERC-7540 vault and the manager's approval of asset transfers to a plan of transactions. Returns the vault's
+ * future address.
+ */
 export function planAsyncVault(plan: Plan, options: AsyncVaultOptions): Address {
   const { make, asset, name, symbol, shareDecimals = 6, manager = ACCOUNTS.safe.address } = options
   const decimals = make === 'aggregated' || make === 'counted' ? [shareDecimals] : []
   const vault = plan.deploy(ASYNC_VAULTS[make], [asset, name, symbol, ...decimals, manager])
-  // The vault takes the assets of redemptions from its manager.
+  // The vault needs this approval, because it takes the assets of redemptions from its manager.
   plan.call(manager, asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }
 
-/** Plans the implementation contract of a version; returns its future address. */
+/** Adds the deployment of a Lagoon vault's implementation contract to a plan of transactions. Returns the contract's future address. */
 export function planLagoonImplementation(plan: Plan, generation: LagoonGeneration): Address {
   return plan.deploy(IMPLEMENTATIONS[generation], [])
 }
 
-/** Plans a Lagoon-like vault, and its safe's approval of asset transfers; returns the vault's future address. */
+/**
+ * Adds the deployment of a Lagoon-like vault and the safe's approval of asset transfers to a plan of transactions. Returns the vault's
+ * future address.
+ */
 export function planLagoonVault(
   plan: Plan,
   options: LagoonVaultOptions,
@@ -277,7 +289,7 @@ export function planLagoonVault(
   const vault = options.hasBeacon
     ? plan.deploy('ProxyWithBeacon', [plan.deploy('Beacon', [implementation, ACCOUNTS.admin.address]), initialize])
     : plan.deploy('Proxy', [implementation, ACCOUNTS.admin.address, initialize])
-  // The vault takes the assets of redemptions from its safe.
+  // The vault needs this approval, because it takes the assets of redemptions from its safe.
   plan.call(safe, options.asset, 'Token', 'approve', [vault, maxUint256])
   return vault
 }

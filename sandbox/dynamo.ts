@@ -16,7 +16,7 @@ import { connectOperator } from '../lib/aws/operator-table.ts'
 import type { OperatorDynamo } from '../lib/aws/requests.ts'
 import { addTransactions, type Transactions } from './dynamo/transactions.ts'
 
-/** Name in DynamoDB of each of the service's tables. */
+/** DynamoDB name of each table of the service. */
 export type TableNames = Readonly<Record<TableKey, string>>
 
 /** DynamoDB server with the service's tables. */
@@ -27,7 +27,7 @@ export type Database = {
   readonly stop: () => Promise<void>
 }
 
-/** A DynamoDB server inside this process. */
+/** DynamoDB server inside this process, with settings by which tests control transactions. */
 export type LocalDynamo = Database & {
   readonly transactions: Transactions
 }
@@ -70,7 +70,7 @@ export function localConfig(endpoint: string) {
   }
 }
 
-/** Creates a stage's missing tables and returns all names. */
+/** Creates the missing tables of a stage (a deployment of the service). Returns the names of all tables. */
 export async function createTables(client: DynamoDBClient, stage: string): Promise<TableNames> {
   const create = async (table: TableKey) => {
     const TableName = tableName(stage, table)

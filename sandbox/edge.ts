@@ -20,7 +20,10 @@ type Settings = {
   readonly now: () => number
 }
 
-/** Header with the client address that a test chooses, because all local requests share one address. The origin never receives it. */
+/**
+ * Header with the client IP address that a test chooses, because all local requests come from one address. The origin never receives this
+ * header.
+ */
 export const VIEWER_HEADER = 'x-sandbox-viewer'
 
 const Behavior = z.strictObject({
@@ -98,27 +101,29 @@ type Caching = {
 type Answer = Pick<RawHttpResponse, 'status' | 'headers' | 'bytes'>
 type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
 
-// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
+// CloudFront's managed cache policies, by id. Source:
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
 const MANAGED_CACHING: Readonly<Record<string, Caching>> = {
-  // Id of the managed cache policy CachingDisabled
+  // Managed cache policy CachingDisabled.
   '4135ea2d-6df8-44a3-9df3-4b5a84be39ad': { least: 0, usual: 0, most: 0, headers: [], hasQuery: false, isGzip: false },
-  // Id of the managed cache policy CachingOptimized
+  // Managed cache policy CachingOptimized.
   '658327ea-f89d-4fab-a63d-7e88639e58f6': {
     ...{ least: 1, usual: 86_400, most: 31_536_000, headers: [], hasQuery: false, isGzip: true },
   },
 }
-// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
+// CloudFront's managed origin request policies, by id. Source:
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-origin-request-policies.html
 const MANAGED_REQUESTS: Readonly<Record<string, ForwardedParts>> = {
-  // Id of the managed origin request policy AllViewer
+  // Managed origin request policy AllViewer.
   '216adef6-5c7f-47e4-b989-5492eafa07d3': { hasHost: true, hasCookies: true },
-  // Id of the managed origin request policy AllViewerExceptHostHeader
+  // Managed origin request policy AllViewerExceptHostHeader.
   'b689b0a8-53d0-40ab-baf2-68738e2966ac': { hasHost: false, hasCookies: true },
 }
 
-/** Hop-by-hop headers (RFC 9110, 7.6.1), and those that CloudFront sets. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), which a proxy must not forward. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
 const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
-/** Statuses of failures that CloudFront caches even without cache headers, and the default seconds. */
+/** HTTP error statuses that CloudFront caches by default, even without cache headers. */
 const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
 const MAX_BODY_BYTES = 20 * 1024 * 1024
@@ -126,7 +131,8 @@ const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
 
 /**
  * Serves an imitation of CloudFront on a local port, with the stacks' only distribution and its firewall. Forwards, caches and compresses
- * by the distribution's policies. HTTP requests count as TLS. Throws for a template that AWS would reject or this code does not support.
+ * by the distribution's policies. Accepts HTTP in place of HTTPS. Throws for a template that AWS would reject or this code does not
+ * support.
  */
 export async function startEdge(
   stacks: readonly SynthesizedStack[],
@@ -163,6 +169,7 @@ export async function startEdge(
     const behavior =
       config.CacheBehaviors.find(({ PathPattern }) => matchesPattern(PathPattern, path)) ?? config.DefaultCacheBehavior
     if (!behavior.AllowedMethods.includes(method)) return refuse(response, 403)
+    // CloudFront rejects a GET request with a body. Source:
     // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/RequestAndResponseBehaviorCustomOrigin.html
     if (method === 'GET' && body.length > 0) return refuse(response, 403)
     const caching = policies.get(behavior.CachePolicyId) ?? MANAGED_CACHING[behavior.CachePolicyId]
@@ -192,6 +199,7 @@ export async function startEdge(
     const { host, cookie: _, 'if-none-match': tag, 'accept-encoding': encoding, ...rest } = headers
     return {
       ...Object.fromEntries(Object.entries(rest).filter(([name]) => ![...HOP_HEADERS, VIEWER_HEADER].includes(name))),
+      // CloudFront removes If-None-Match if it forwards cookies. Source:
       // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/Cookies.html
       ...(tag && !policy.hasCookies && { 'if-none-match': tag }),
       host: policy.hasHost ? host : originHost,
@@ -199,7 +207,7 @@ export async function startEdge(
     }
   }
 
-  /** Returns the headers that CloudFront sets itself, which replace forged ones. */
+  /** Returns the headers that CloudFront sets itself. They replace headers of the same name from the client. */
   function forViewer({ 'x-forwarded-for': before }: IncomingHttpHeaders, address: string) {
     return {
       'x-forwarded-for': [before, address].filter(Boolean).join(', '),
@@ -251,7 +259,6 @@ function takesGzip(headers: IncomingHttpHeaders): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 }
 
-/** Compresses a response with gzip; returns it unchanged if CloudFront may not compress it. */
 function compressed(answer: Answer): Answer {
   const { status, headers, bytes } = answer
   const { 'content-length': _, ...rest } = headers

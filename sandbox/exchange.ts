@@ -15,7 +15,7 @@ export type RequestParts = {
 }
 
 /**
- * Sends a request to a local server, with a third of the CPU time of `fetch`. It does not resolve `.` and `..` in the path. Throws on
+ * Sends a request to a local server, with a third of the CPU time of `fetch`. Unlike `fetch`, it keeps `.` and `..` in the path. Throws on
  * connection errors.
  */
 export function exchange(

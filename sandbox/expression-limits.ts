@@ -1,12 +1,13 @@
 const MAX = { size: 4096, operators: 300 }
 
 const OPERATOR = /<>|[<>]=?|=|\b(?:AND|OR|NOT|BETWEEN)\b|\w+ ?(?=\()/gi
-/** Operators that DynamoDB counts in an update expression; assignments do not count. */
+/** Pattern of the operators that DynamoDB counts in an update expression. Assignments do not count. */
 const UPDATE_OPERATOR = /[+-]|\w+ ?(?=\()/g
 
 /**
- * Returns DynamoDB's error for an expression that exceeds its limits, else undefined. `name` is the name of the request's parameter.
- * Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ * Returns DynamoDB's error message for an expression with too many characters or operators; otherwise undefined. `name` is the request
+ * parameter with the expression, such as UpdateExpression. Source:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
 export function findExpressionLimitError(name: string, expression: string): string | undefined {
   const size = expression.length

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** HTTP request to a fake of an outside service; `body` is the text as sent. */
+/** HTTP request to the fake of an outside service. `body` is the raw text. */
 export type ProviderRequest = {
   readonly method: string
   readonly url: URL
@@ -8,7 +8,7 @@ export type ProviderRequest = {
   readonly body: string
 }
 
-/** Reply of a fake. `body` is sent as JSON, but a string is sent unchanged. */
+/** HTTP reply of a fake service. A string `body` is sent unchanged, any other value as JSON. */
 export type ProviderReply = {
   readonly status: number
   readonly body: unknown
@@ -16,7 +16,9 @@ export type ProviderReply = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Function that replies to requests of one fake. It returns undefined for requests to another fake. */
+/**
+ * Request handler of one fake service. It returns undefined for a request to another service. The reply 'hang up' closes the connection.
+ */
 export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
 type Rewrite = (
@@ -27,13 +29,13 @@ type Rewrite = (
 /** A fake of an outside service. */
 export type FakeService = {
   readonly answer: Provider
-  /** Paths and queries of the last thousand requests, without the fake's prefix, newest last. */
+  /** Paths with queries of the last 1,000 requests, the newest last. They lack the fake's path prefix, such as `/coingecko`. */
   readonly requests: string[]
-  /** Function that simulates wrong, failed, late or missing replies; undefined for correct ones. */
+  /** Function that replaces, delays or drops replies, to simulate failures; undefined for correct replies. */
   rewrite: Rewrite | undefined
 }
 
-/** Request to a fake: the decoded parts of the path after the prefix, the query and the body. */
+/** Request to a fake service. `parts` are the URL-decoded segments of the path after the fake's path prefix. */
 export type FakeRequest = Pick<ProviderRequest, 'headers' | 'body'> & {
   readonly parts: readonly string[]
   readonly query: URLSearchParams
@@ -41,7 +43,7 @@ export type FakeRequest = Pick<ProviderRequest, 'headers' | 'body'> & {
 
 const REMEMBERED_REQUESTS = 1_000
 
-/** Returns a fake below a path prefix, such as `/coingecko`. */
+/** Creates a fake service that serves all requests below a path prefix, such as `/coingecko`. `answerTo` returns the correct replies. */
 export function fake(
   prefix: string,
   answerTo: (question: FakeRequest) => ProviderReply | Promise<ProviderReply>,

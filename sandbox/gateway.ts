@@ -22,7 +22,7 @@ export type GatewayOptions = {
   readonly cors: Cors
   /** True if the gateway also runs the scheduled jobs and polls the queues. */
   readonly schedule: boolean
-  /** Function that returns a handler; by default all handlers are loaded at the start. */
+  /** Function that returns a Lambda handler by its name; by default all handlers are loaded at the start. */
   readonly handlerOf?: HandlerOf
   /** Intervals in seconds of jobs that run more often than in AWS. */
   readonly everySeconds?: Readonly<Partial<Record<keyof typeof jobs, number>>>
@@ -31,10 +31,10 @@ export type GatewayOptions = {
 /** Function that serves requests outside the API; it returns true if it handled the request. */
 type ServeOther = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** Running HTTP API; `stop` also ends its jobs and the polling of queues. */
+/** Running HTTP API. `stop` also ends the scheduled jobs and the polling of queues. */
 export type Gateway = {
   readonly url: string
-  /** Processes all available messages of the queues; returns their number. */
+  /** Processes all available messages of the queues. Returns the number of processed messages. */
   consume(): Promise<number>
   stop(): Promise<void>
 }
@@ -56,8 +56,9 @@ const ROUTES = routesOf(
 )
 
 /**
- * Serves every contract's route on localhost. Handlers get events of an API Gateway HTTP API (payload version 2). With `schedule`, also
- * runs jobs and polls queues. Handlers read the environment variables of this process.
+ * Serves all endpoints of functions/contracts.ts on localhost. Handlers get API Gateway HTTP API events (payload version 2). With
+ * `schedule`, also runs scheduled jobs and polls queues. Handlers read this process's environment variables. `beside` may handle requests
+ * outside the API.
  */
 export async function startGateway(options: GatewayOptions, beside: ServeOther = () => false): Promise<Gateway> {
   const { port, cors, schedule, everySeconds = {}, handlerOf = await loadHandlers() } = options
@@ -77,7 +78,7 @@ export async function startGateway(options: GatewayOptions, beside: ServeOther =
     const handler = await handlerOf(name)
     const context = lambdaContext(name, randomUUID(), timeoutSeconds * 1000)
     const answer: unknown = await invokeFunction(handler, event, context)
-    // The cast fits: the common code of the functions returns this form for a batch of messages.
+    // The cast is safe: every queue consumer returns an SQSBatchResponse.
     return answer as SQSBatchResponse
   })
   const stops = schedule ? [scheduleJobs(handlerOf, everySeconds), poll()] : []
@@ -91,7 +92,10 @@ export async function startGateway(options: GatewayOptions, beside: ServeOther =
   }
 }
 
-/** Loads all handlers; they read their environment at the first call. */
+/**
+ * Loads all Lambda handlers, and returns a function that finds a handler by its name. Handlers read environment variables only at their
+ * first call.
+ */
 export async function loadHandlers(): Promise<HandlerOf> {
   const load = async (name: string): Promise<[string, Handler]> => [name, await loadHandler(name)]
   const handlers = new Map(await Promise.all(Object.keys({ ...endpoints, ...jobs, ...consumers }).map(load)))
@@ -102,7 +106,7 @@ export async function loadHandlers(): Promise<HandlerOf> {
   }
 }
 
-/** Loads a handler; it reads its environment at the first call. */
+/** Loads the Lambda handler with this name. The handler reads environment variables only at its first call. */
 export async function loadHandler(name: string): Promise<Handler> {
   // The path is a template with two variables, from which a bundler and a test runner infer the possible files.
   const [area, own] = name.split('/')
@@ -135,8 +139,8 @@ async function invoke(
 }
 
 /**
- * Runs each job immediately and then at its interval; a failed run is repeated only at the next one. A job starts after the first runs of
- * the jobs listed before it, whose data it may need.
+ * Runs each job immediately and then at its interval. A failed job runs again only at its next interval. Jobs start in the order of
+ * functions/contracts.ts, because a job may need data from the first run of an earlier job.
  */
 function scheduleJobs(handlerOf: HandlerOf, everySeconds: Readonly<Record<string, number>>): () => void {
   const stopping = new AbortController()

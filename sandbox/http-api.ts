@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 
-/** Route of an API Gateway HTTP API, and the name of its function. */
+/** Route of an API Gateway HTTP API. `places` are the segments of its path template, and `name` is its function. */
 export type Route = {
   readonly key: string
   readonly method: string
@@ -13,7 +13,7 @@ export type Route = {
 export type FoundRoute = { readonly route: Route; readonly pathParameters: Record<string, string> | undefined }
 
 const DEFAULT = '$default'
-/** Maximum size of a body for API Gateway; the functions have a far lower limit. */
+/** Maximum bytes of a request body in API Gateway. The functions themselves allow far fewer bytes. */
 export const MAX_BODY_BYTES = 10 * 1024 * 1024
 const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml))/
 
@@ -47,7 +47,7 @@ export function toEvent(
   body: Buffer,
   { requestId, route, pathParameters }: { readonly requestId: string } & FoundRoute,
 ): APIGatewayProxyEventV2 {
-  // API Gateway appends the address of its client to this header.
+  // API Gateway appends the caller's IP address to the header X-Forwarded-For.
   const forwarded = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ')
   const isText = body.length === 0 || TEXT_TYPES.test(headers['content-type'] ?? 'text/plain')
   // API Gateway decodes the path, and cuts it at a `?` that was encoded.
@@ -113,7 +113,7 @@ function fits({ key, method: taken, places }: Route, method: string, parts: read
   )
 }
 
-/** Ranks routes without parameters first, then those with parameters, then greedy ones, and `$default` last. */
+/** Ranks routes as API Gateway does: without parameters first, then with parameters, then greedy ones, and `$default` last. */
 function rank({ key, places }: Route): number {
   if (key === DEFAULT) return Number.POSITIVE_INFINITY
   const parameters = places.filter((place) => place.startsWith('{')).length
@@ -124,7 +124,6 @@ function isGreedy(place: string): boolean {
   return place.endsWith('+}')
 }
 
-/** Decodes a part of a path; returns it unchanged if its percent-encoding is invalid. */
 function decodeOnce(part: string): string {
   try {
     return decodeURIComponent(part)

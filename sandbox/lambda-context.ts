@@ -4,7 +4,7 @@ import type { Context } from 'aws-lambda'
 const invocations = new AsyncLocalStorage<Map<PropertyKey, unknown>>()
 
 /**
- * Gives concurrent invocations in this process separate logging contexts. Uses the store of Lambda's runtime
+ * Gives concurrent invocations in this process separate logging contexts. Installs the global InvokeStore that Lambda's runtime has
  * (https://docs.aws.amazon.com/lambda/latest/dg/lambda-managed-instances-nodejs-runtime.html).
  */
 export function separateInvocationLogs(): void {
@@ -18,7 +18,7 @@ export function separateInvocationLogs(): void {
   Object.assign(globalThis, { awslambda: { InvokeStore } })
 }
 
-/** Invokes a function with its own logging context. */
+/** Invokes a Lambda handler in a logging context of its own. */
 export function invokeFunction<Answer>(
   handler: (event: unknown, context: Context) => Promise<Answer>,
   event: unknown,
@@ -27,7 +27,7 @@ export function invokeFunction<Answer>(
   return invocations.run(new Map(), () => handler(event, context))
 }
 
-/** Returns Lambda's context of an invocation with this timeout. */
+/** Returns the context object that Lambda passes to a handler. `timeoutMs` is the function's timeout in milliseconds. */
 export function lambdaContext(functionName: string, awsRequestId: string, timeoutMs: number): Context {
   const endsAt = Date.now() + timeoutMs
   return {

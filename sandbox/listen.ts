@@ -11,8 +11,8 @@ type ListenOptions = {
 }
 
 /**
- * Starts an HTTP server and returns its URL without a path; `stop` also closes open connections. Refuses requests with a foreign Host
- * header. Throws if the port is in use.
+ * Starts an HTTP server and returns its origin, such as http://127.0.0.1:4000. `stop` also closes open connections. Requests with the Host
+ * header of another machine get 421. Throws if the port is in use.
  */
 export async function listen(
   answer: RequestListener,
@@ -31,8 +31,8 @@ export async function listen(
 }
 
 /**
- * Responds with 421 to requests with a foreign host name. Otherwise a page could point its own name to this machine (DNS rebinding) and
- * read the response.
+ * Wraps a request listener, so that requests get 421 if their Host header does not name this machine. Otherwise a malicious website could
+ * point its domain to this machine and read responses (DNS rebinding).
  */
 export function guardHost(answer: RequestListener, isOwnHost = namesThisMachine): RequestListener {
   return (request, response) => (isOwnHost(request) ? answer(request, response) : response.writeHead(421).end())

@@ -1,24 +1,24 @@
-/** Error response of an imitated node. */
+/** Error response of an imitated RPC node. */
 export type Refusal = {
   /** HTTP status; 200 if only one call of a batch fails. */
   readonly status: number
   readonly code: number
   readonly message: string
   /**
-   * Place of the error. `item`: in the result of one call. `object`: one error for the whole response. `items`: the same error for every
-   * call of a batch. `bare`: code and message without a JSON-RPC envelope.
+   * Form of the error response. `item`: the error is in the result of one call. `object`: one error replaces the whole response. `items`:
+   * every call of a batch has the same error. `bare`: code and message without a JSON-RPC envelope.
    */
   readonly form: 'item' | 'object' | 'items' | 'bare'
 }
 
-/** Limits and errors of an imitated node. Successive refusals use the errors of a list in rotation. */
+/** Limits and faults of an imitated RPC node. If a limit has several `refusals`, the node returns them in rotation. */
 export type NodeProfile = {
   readonly about: string
   /** Maximum calls in a batch; 0 rejects every batch, even one with a single call. */
   readonly batch?: { readonly most: number; readonly refusals: readonly Refusal[] }
   /** Maximum of `toBlock - fromBlock` in eth_getLogs. */
   readonly range?: { readonly most: number; readonly refusals: readonly Refusal[] }
-  /** Number of blocks below the head whose states and events the node still has. */
+  /** Number of blocks below the head whose state and events the node still has. Calls for older blocks fail. */
   readonly archive?: { readonly blocks: number; readonly refusals: readonly Refusal[] }
   /** Errors of calls with state overrides; undefined if the node supports overrides. */
   readonly overrides?: readonly Refusal[]
@@ -41,7 +41,7 @@ export type NodeProfile = {
 
 const BASE_TOO_MANY_CALLS = { code: -32014, message: 'maximum 10 calls in 1 batch', form: 'object' } as const
 
-/** Profiles of real nodes, from tests and documentation of 2026; providers change limits without notice. */
+/** Profiles of real RPC nodes, from tests and documentation of 2026. Providers change their limits without notice. */
 export const NODE_PROFILES = {
   plain: { about: 'a node that refuses nothing' },
   'base.org': {

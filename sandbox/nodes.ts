@@ -75,7 +75,6 @@ function createReplier(profile: NodeProfile, target: string): (body: Buffer) => 
   const isOverRate = rateLimit(profile)
   let served = 0
 
-  /** Returns the node's error for this call; undefined if it serves the call. */
   function refusalOf(call: Call, head: number): Refusal | undefined {
     const { range, archive, overrides, methods, faults } = profile
     served += 1
@@ -181,7 +180,6 @@ function withGasCap(call: Call): Call {
   return { ...call, params: [{ ...(transaction as object), gas: numberToHex(MAX_GAS) }, ...rest] }
 }
 
-/** Returns the chain's result with the changes of this node's profile. */
 function distortOutcome(
   { chainIdOffset = 0, eventTimes, lies = false }: NodeProfile,
   call: Call,
@@ -197,7 +195,6 @@ function distortOutcome(
   return { result: lies ? lieOf(call, result) : result }
 }
 
-/** Replaces the block timestamps of events. */
 function withTimes(result: unknown, times: readonly unknown[]): unknown {
   let events = 0
   const timeOf = () => times[events++ % times.length]
@@ -218,7 +215,7 @@ function lieOf({ method }: Call, result: unknown): unknown {
   return result
 }
 
-/** Doubles every word that may be an amount, because it is larger than a timestamp and smaller than an address. */
+/** Doubles every 32-byte word that may be an amount: larger than a timestamp, and smaller than an address. */
 function wrongAmounts(data: string): string {
   return data.replace(/^0x|.{1,64}/g, (word) => {
     const value = word.length === 64 ? BigInt(`0x${word}`) : 0n
@@ -258,7 +255,6 @@ async function readHead(rpcUrl: string): Promise<number> {
   return Number(head)
 }
 
-/** Sends the calls to the chain in one request; undefined calls get an undefined result. */
 async function forward(
   target: string,
   calls: readonly (Call | undefined)[],

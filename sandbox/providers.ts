@@ -40,8 +40,8 @@ export type Providers = {
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
- * Starts the fakes on a free port, with these secrets in a fake of Secrets Manager. The bridge, the market and the wallet indexes cover
- * these chains. Merkl reports rewards of this operator, by default none. Other chains get fake nodes. `now` is in epoch milliseconds.
+ * Starts all fakes on one free port. `secrets` are the values in the fake of AWS Secrets Manager. The other fakes report the data of
+ * `chains`, and Merkl's fake reports `rewards`, by default none. `now` is in epoch milliseconds.
  */
 export async function startProviders(options: {
   readonly secrets: Record<string, unknown>

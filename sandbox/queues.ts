@@ -12,7 +12,6 @@ import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueFaults, 
 export type LocalQueues = {
   readonly endpoint: string
   readonly urls: Readonly<Record<QueueResource, string>>
-  /** Environment variables with the queues' URLs. */
   readonly variables: Readonly<Record<string, string>>
   readonly lies: QueueFaults
   /** Number of requests since the start, by SQS action. */
@@ -25,10 +24,9 @@ export type LocalQueues = {
   stop(): Promise<void>
 }
 
-/** Trace id of the invocation that sent the request, and the request's Host header. */
 type RequestContext = { readonly trace: string | undefined; readonly host: string | undefined }
 
-/** Error of SQS. `queryCode` is its name in the older query API. */
+/** Error of SQS. `queryCode` is the error's name in the older query API. */
 class SqsError extends Error {
   readonly code: string
   readonly queryCode: string
@@ -42,7 +40,7 @@ class SqsError extends Error {
   }
 }
 
-/** Limits of SQS: messages in a batch, bytes of a message, and seconds. */
+/** Limits of SQS: messages per batch, bytes per batch, and seconds of delay, long polling and invisibility. */
 const MAX_IN_BATCH = 10
 const MAX_BYTES = 1024 * 1024
 const MAX_DELAY = 900
@@ -207,7 +205,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
         await sleep(POLL_MS)
         received = poll()
       }
-      // SQS leaves out an empty list.
+      // SQS omits the property `Messages` if no message was received.
       if (received.length === 0) return {}
       return {
         Messages: received.map(({ id, body, sentAt, trace, group, receives, firstReceivedAt, receipt }) => ({

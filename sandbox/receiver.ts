@@ -4,39 +4,38 @@ import * as z from 'zod'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 
-/** Webhook delivery that the receiver got, and its result. */
+/** Webhook delivery that the receiver got, and the receiver's response. */
 export type ReceivedDelivery = {
   /** Number of this delivery in the order of arrival, from 1. */
   readonly number: number
   readonly receivedAt: string
   /** Header `webhook-id`, which is the event's id. */
   readonly id: string
-  /** Number of deliveries of this id so far. */
+  /** Number of deliveries with this `webhook-id` so far, including this delivery. */
   readonly attempt: number
   /** True if the Standard Webhooks library verifies the signature. */
   readonly isVerified: boolean
-  /** True if this delivery is the first verified and acknowledged one of its event. */
+  /** True for the first delivery of an event that the receiver verified and acknowledged. Later deliveries are duplicates. */
   readonly isTaken: boolean
   /** HTTP status of the response; null if the receiver sent no response. */
   readonly status: number | null
   /**
-   * Milliseconds between the event (by the chain's clock) and its arrival (by the local clock). Null if the event has no time; 0 if the
-   * chain's clock is ahead.
+   * Milliseconds between the event (by the chain's clock) and its arrival (by the local clock). Null for an invalid event; 0 if the chain's
+   * clock is ahead.
    */
   readonly delayMs: number | null
-  /** Parsed event; null if the body is no event. */
+  /** Parsed event; null if the body is not a valid event. */
   readonly event: z.output<typeof Body> | null
 }
 
 type Behaviour = keyof typeof STATUSES
 
-/** Webhook receiver, which stands in for the back end of a wallet. */
+/** Webhook receiver, which plays the back end of a wallet. */
 export type Receiver = {
-  /** URL to which the service delivers events. */
   readonly url: string
   /** Makes the receiver accept deliveries that are signed with this secret. */
   trust(secret: string): void
-  /** Makes the receiver respond this way for these seconds; afterwards it acknowledges deliveries again. */
+  /** Sets the receiver's behaviour for this number of seconds. Afterwards the receiver acknowledges deliveries again. */
   behave(behaviour: Behaviour, seconds: number): void
   behaviour(): Behaviour
   /** Returns the deliveries with a number above `after`, at most the last 300. */

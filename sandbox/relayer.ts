@@ -54,14 +54,15 @@ export type TrackedDeposit = {
   readonly deposit: BridgeDeposit
   readonly relayHash: Hash
   readonly state: RelayState
-  /** Reason why the last try to fill the deposit failed. */
+  /** Reason why the last attempt to fill the deposit failed. */
   readonly trouble?: string
-  /** Changed terms that the depositor signed; the relayer fills by those with the lowest output amount. */
+  /** New terms that the depositor signed. Among several, the relayer uses the terms with the lowest output amount. */
   readonly speedUp?: SpeedUp
-  /** Hash of the relayer's fill. The next field is the hash of its refund, or of the depositor's claim. */
+  /** Hash of the transaction in which the relayer filled the deposit. */
   readonly fillTransaction?: Hash
+  /** Hash of the transaction that refunded the deposit, or in which the depositor claimed the refund. */
   readonly refundTransaction?: Hash
-  /** Hash of the transaction that executed the first leaf of the refund's bundle. */
+  /** Hash of the transaction that executed the first leaf of the refund bundle. The fake of Across' API reports this hash. */
   readonly bundleTransaction?: Hash
 }
 
@@ -73,28 +74,28 @@ type DepositQuery = {
 
 type RelayerSettings = {
   running: boolean
-  /** Seconds between the first sight of a deposit and its fill. */
+  /** Seconds between the detection of a deposit and its fill. */
   delaySeconds: number
 }
 
-/** Local relayer of the bridge. Its methods run one after another. */
+/** Local relayer of the bridge, which fills and refunds bridge deposits. Its methods run one after another. */
 export type Relayer = {
   readonly address: Address
   readonly settings: RelayerSettings
   /** Reads the chains and returns the deposits that match the query, in the order of their detection. */
   look(query?: DepositQuery): Promise<readonly TrackedDeposit[]>
-  /** Fills a deposit and returns the transaction's hash. Throws an Error with the pool's reason if the pool refuses. */
+  /** Fills a deposit and returns the transaction's hash. Throws an Error with the SpokePool contract's reason if the contract refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills each waiting deposit in its own transaction and returns the filled ones. A failure sets the deposit's `trouble`. */
+  /** Fills each waiting deposit in its own transaction and returns the filled deposits. A failed fill sets the deposit's `trouble`. */
   fillAll(): Promise<readonly TrackedDeposit[]>
-  /** Fills several deposits in one transaction per destination chain; throws if one is refused. */
+  /** Fills several deposits in one transaction per destination chain. Throws if the SpokePool contract refuses one of them. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills a deposit from the pool's own tokens, by default with the deposit's output amount. */
+  /** Executes a slow fill, which the SpokePool pays from its own tokens. The default is the deposit's output amount. */
   executeSlowFill(deposit: BridgeDeposit, outputAmount?: bigint): Promise<Hash>
   /**
-   * Sends changed terms of a deposit, signed by its depositor, which must be a local account. Relayers fill by the new terms if these lower
-   * the output amount.
+   * Signs new terms as the depositor, which must be a local account, and publishes them on the origin chain. The relayer uses the new terms
+   * if their output amount is lower.
    */
   speedUp(deposit: BridgeDeposit, change: SpeedUpChange): Promise<Hash>
   /** Refunds an expired deposit; throws if it has not expired. */
@@ -104,7 +105,7 @@ export type Relayer = {
    * bridge. Returns the transactions' hashes, one per leaf of a bundle.
    */
   refundTogether(deposits?: readonly BridgeDeposit[], options?: RefundOptions): Promise<readonly Hash[]>
-  /** Claims a deferred refund as its depositor, which must be a local account. */
+  /** Claims a deferred refund as its depositor, which must be a local account. The refund goes to `to`, by default the depositor. */
   claimRefund(deposit: BridgeDeposit, to?: Address): Promise<Hash>
   pause(chainId: number, what: 'deposits' | 'fills', pause: boolean): Promise<void>
   /** Excludes a deposit from `fillAll` and from the relayer's automatic fills. */
@@ -118,15 +119,18 @@ export type Relayer = {
   stop(): Promise<void>
 }
 
-/** Change of a deposit's terms. `outputAmount` is in the smallest unit; by default one less than the deposit's. */
+/** Change of a deposit's terms. `outputAmount` is in the smallest unit; by default the deposit's amount minus 1. */
 type SpeedUpChange = { readonly outputAmount?: bigint; readonly recipient?: Address; readonly message?: Hex }
 
 type RefundOptions = {
-  /** True if the token blacklists the depositors during the refund. The transfer then fails, so they must claim it later. */
+  /**
+   * True if the token blacklists the depositors during the refund. The refund's transfer then fails, so the depositors must claim their
+   * refunds later.
+   */
   readonly deferred?: boolean
-  /** Further payments that the same bundles contain. */
+  /** Refunds of other deposits that the same bundles contain. */
   readonly payments?: readonly (Payment & { readonly chainId: number })[]
-  /** Number of payments in a leaf; by default that of the real bridge. */
+  /** Maximum payments per leaf of a bundle; by default 25, as on the real bridge. */
   readonly paymentsPerLeaf?: number
 }
 
@@ -141,8 +145,8 @@ const FINAL: ReadonlySet<RelayState> = new Set(['filled', 'slow_filled', 'refund
 const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
 
 /**
- * Creates a relayer between these chains, on which the bridge must be deployed. `npm start` runs it continuously. Tests call its methods
- * instead, so that they need not wait.
+ * Creates a relayer between these chains, on which the bridge must be deployed. `npm start` runs the relayer continuously. Tests call its
+ * methods instead, so that tests need not wait.
  */
 export function createRelayer({ chains }: { readonly chains: readonly LocalChain[] }): Relayer {
   const settings: RelayerSettings = { running: true, delaySeconds: 0 }
@@ -199,7 +203,9 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return { chainId, head, wentBack: isReorganised, deposits, speedUps }
   }
 
-  /** A relayer keeps the difference of the output amounts, so it uses the change with the lowest. */
+  /**
+   * A relayer keeps the difference between the old and the new output amount. It therefore uses the change with the lowest output amount.
+   */
   const followSpeedUp = (speedUp: SpeedUp) => {
     const { originChainId, depositId } = speedUp
     for (const relay of relays.filter(({ deposit }) => fits(deposit, { originChainId, depositId }))) {
@@ -302,7 +308,6 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return hashes
   }
 
-  /** Publishes a bundle's Merkle root at the pool, and returns the id that the pool gives it. */
   const relayRoot = async (origin: LocalChain, root: Hex): Promise<number> => {
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
@@ -334,7 +339,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       await fill(relay)
       return true
     } catch {
-      // The reason of the failure is in `trouble`; the relayer retries until the fill deadline.
+      // The error is ignored here: `fill` has stored its message in `trouble`, and the relayer retries until the fill deadline.
       return false
     }
   }
@@ -540,7 +545,6 @@ async function isStillCanonical(chain: LocalChain, known: Head, head: Head): Pro
   return hash === known.hash
 }
 
-/** Simulates a call and returns the name of its error; undefined if it would succeed. */
 async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<string | undefined> {
   try {
     await call(clientOf(chain), { account: ADDRESS, to, data })

@@ -1,6 +1,6 @@
 import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
 
-/** Leaf of a Merkle tree of rewards: a user's lifetime rewards in a token, in its smallest unit. */
+/** Leaf of a Merkle tree of rewards: a user's lifetime rewards in a token, in the token's smallest unit. */
 export type RewardLeaf = { readonly user: Address; readonly token: Address; readonly amount: bigint }
 
 type RewardTree = {
@@ -11,7 +11,7 @@ type RewardTree = {
 
 const LEAF = parseAbiParameters('address user, address token, uint256 amount')
 
-/** Builds the Merkle tree of these leaves. A node without a sibling moves up unchanged. Throws without leaves. */
+/** Builds the Merkle tree of these leaves. A node without a sibling moves up unchanged. Throws if there are no leaves. */
 export function rewardTree(leaves: readonly RewardLeaf[]): RewardTree {
   const levels: Hex[][] = [leaves.map(hashLeaf)]
   for (let level = levels[0] ?? []; level.length > 1; levels.push(level)) {
@@ -41,7 +41,7 @@ function hashLeaf({ user, token, amount }: RewardLeaf): Hex {
   return keccak256(encodeAbiParameters(LEAF, [user, token, amount]))
 }
 
-/** The concatenation is hashed, because two 32-byte words have the same form in `abi.encode`. */
+/** Hashes two nodes in ascending order. The concatenation of two 32-byte words equals their `abi.encode`. */
 function hashPair(left: Hex, right: Hex): Hex {
   return keccak256(concat(left < right ? [left, right] : [right, left]))
 }

@@ -20,7 +20,10 @@ import { type LocalTransaction, transact } from './transactions.ts'
 /** Address of Merkl's Distributor, the reward contract, on every chain. */
 export const DISTRIBUTOR: Address = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
 
-/** ABI of Merkl's Distributor without its functions for operators and settings. `endDisputePeriod` is added for the sandbox. */
+/**
+ * ABI of Merkl's Distributor, without functions for settings and for operators who claim for others. Only the local contract has
+ * `endDisputePeriod`.
+ */
 export const distributorAbi = parseAbi([
   'function claim(address[] users, address[] tokens, uint256[] amounts, bytes32[][] proofs)',
   'function claimed(address user, address token) view returns (uint208 amount, uint48 timestamp, bytes32 merkleRoot)',
@@ -54,7 +57,7 @@ export const distributorAbi = parseAbi([
   'error SafeERC20FailedOperation(address token)',
 ])
 
-/** Total rewards of an account from a vault's campaign; `amount` is in the token's smallest unit. */
+/** Rewards of an account from one vault's campaign. `amount` is in the token's smallest unit. */
 export type Reward = {
   readonly account: Address
   readonly token: Address
@@ -64,9 +67,12 @@ export type Reward = {
 
 type ShownReward = {
   readonly token: Address
-  /** Lifetime amount in the tree that the source reports, in the smallest unit; 0 if the tree has no leaf for the account. */
+  /**
+   * Lifetime rewards in the Merkle tree that the fake of Merkl reports, in the smallest unit. The amount is 0 if the Merkle tree has no
+   * leaf for the account.
+   */
   readonly amount: bigint
-  /** Amount that only a later tree contains, in the smallest unit. */
+  /** Rewards that the reported Merkle tree does not contain yet, in the smallest unit. */
   readonly pending: bigint
   readonly proofs: readonly Hex[]
   /** `amount` and `pending` split by vault. */
@@ -75,7 +81,7 @@ type ShownReward = {
 
 type ShownRewards = {
   readonly root: Hex
-  /** End of the newest tree's dispute period, in seconds since 1970. */
+  /** End of the newest Merkle tree's dispute period, in seconds since 1970. */
   readonly endOfDisputePeriod: number
   readonly rewards: readonly ShownReward[]
 }
@@ -83,24 +89,30 @@ type ShownRewards = {
 /** Operator of the reward campaigns. It posts one Merkle tree after another to the reward contract. */
 export type Rewards = {
   readonly settings: {
-    /** Tree that the fake of Merkl reports. The real Merkl reports the newest tree, even in its dispute period. */
+    /**
+     * Merkle tree whose rewards the fake of Merkl reports: the newest one, as the real Merkl does, or the one by which accounts can claim
+     * now.
+     */
     shows: 'newest' | 'effective'
     /** Maximum age in seconds of the claimed amounts that the fake of Merkl reports. */
     claimedLagSeconds: number
     requestsPerSecond: number
   }
   /**
-   * Posts a tree that adds these rewards, and funds the reward contract. The tree takes effect immediately unless `inDisputePeriod` is
-   * true. A negative amount reduces earlier rewards. Throws while a dispute is open.
+   * Posts a Merkle tree that adds these rewards to earlier rewards, and funds the reward contract. The Merkle tree takes effect immediately
+   * unless `inDisputePeriod` is true. A negative amount reduces earlier rewards. Throws while a dispute is open.
    */
   grant(chainId: number, rewards: readonly Reward[], options?: { readonly inDisputePeriod?: boolean }): Promise<void>
-  /** Makes the fake of Merkl report these rewards as pending, without posting a tree. */
+  /** Makes the fake of Merkl report these rewards as pending, without posting a Merkle tree. */
   addPending(chainId: number, rewards: readonly Reward[]): void
-  /** Disputes the newest tree; throws unless the tree is in its dispute period. */
+  /** Disputes the newest Merkle tree. Throws unless this Merkle tree is in its dispute period. */
   dispute(chainId: number): Promise<void>
-  /** Ends a dispute. A valid dispute revokes the tree; another one restarts the dispute period. Throws if there is no dispute. */
+  /**
+   * Ends a dispute. A valid dispute revokes the newest Merkle tree; an invalid dispute restarts the dispute period. Throws if no dispute is
+   * open.
+   */
   resolve(chainId: number, isValid: boolean): Promise<void>
-  /** Revokes the newest tree, so that the one before it holds again; throws while a dispute is open. */
+  /** Revokes the newest Merkle tree, so that the previous one takes effect again. Throws while a dispute is open. */
   revoke(chainId: number): Promise<void>
   readShownRewards(chainId: number, account: Address): Promise<ShownRewards>
   readClaimed(chainId: number, account: Address, token: Address): Promise<bigint>
@@ -113,13 +125,13 @@ const CLAIMED_LAG_SECONDS = 300
 const REQUESTS_PER_SECOND = 10
 const TOKEN = parseAbi(['function mint(address to, uint256 amount)'])
 
-/** Installs the reward contract's code at its real address, without a tree. */
+/** Installs the reward contract's code at the contract's real address. The contract has no Merkle tree yet. */
 export async function installDistributor(chain: LocalChain): Promise<void> {
   const { deployedBytecode } = await compiledContract('RewardDistributor')
   await callRpc(chain, [{ method: 'anvil_setCode', params: [DISTRIBUTOR, deployedBytecode] }])
 }
 
-/** Creates an operator of reward campaigns. A chain needs the reward contract only before the first call that names the chain. */
+/** Creates an operator of reward campaigns. A chain needs the reward contract only before the first call with its chain id. */
 export function createRewards({ chains }: { readonly chains: readonly LocalChain[] }): Rewards {
   const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
   let last: Promise<unknown> = Promise.resolve()
@@ -187,8 +199,8 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
 }
 
 /**
- * Returns an account's rewards by token. `shown` is from the reported tree; `later` also includes later trees. Rewards that are missing in
- * `shown` are pending.
+ * Returns an account's rewards by token. `shown` are the rewards in the reported Merkle tree. `later` are the rewards in the newest Merkle
+ * tree, plus rewards that no Merkle tree has yet. The difference is pending.
  */
 function showRewards(account: Address, shown: readonly Reward[], later: readonly Reward[]): ShownReward[] {
   const isOwn = (reward: Reward) => isAddressEqual(reward.account, account)
@@ -224,7 +236,6 @@ async function readTrees(chain: LocalChain) {
   return { newest, effective, endOfDisputePeriod }
 }
 
-/** Sums the rewards of each account, token and vault. */
 function addUp(rewards: readonly Reward[]): Reward[] {
   const sums = new Map<string, Reward>()
   for (const reward of rewards) {
@@ -234,7 +245,7 @@ function addUp(rewards: readonly Reward[]): Reward[] {
   return [...sums.values()]
 }
 
-/** Sums the rewards of each account and token, as leaves of a tree. */
+/** Sums the rewards of each account and token over all vaults. Each sum is a leaf of the Merkle tree. */
 function leavesOf(rewards: readonly Reward[]): RewardLeaf[] {
   return addUp(rewards.map((reward) => ({ ...reward, vault: DISTRIBUTOR }))).map(({ account, token, amount }) => ({
     ...{ user: getAddress(account), token: getAddress(token), amount },
@@ -245,7 +256,7 @@ function keyOf({ account, token, vault }: Omit<Reward, 'amount'>): string {
   return [account, token, vault].join().toLowerCase()
 }
 
-/** Labels of transactions. Each names the only reason for which the contract rejects the call. */
+/** Labels of transactions in error messages. Each label names the only reason for which the reward contract can reject the call. */
 const LABELS = {
   updateTree: 'updateTree, because a dispute is open',
   disputeTree: 'disputeTree, because no tree is in its dispute period or a dispute is open',
@@ -255,7 +266,7 @@ const LABELS = {
 } as const
 
 function call(functionName: keyof typeof LABELS, args: readonly unknown[] = []): LocalTransaction {
-  // The cast fits: viem cannot type the arguments of a union of functions, but the chain checks them.
+  // The cast is safe: viem cannot type the arguments for a union of functions, and the contract checks them.
   const data = encodeFunctionData({ abi: distributorAbi, functionName, args } as Parameters<
     typeof encodeFunctionData
   >[0])

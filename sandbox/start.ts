@@ -52,7 +52,7 @@ try {
 }
 
 async function start(): Promise<void> {
-  // Settings are read first, so that an invalid one is reported before anything starts.
+  // Settings are read first, so that an invalid setting is reported before anything starts.
   const settings = await readSettings(process.env)
   await lockFolder()
   stops.push(releaseFolder)
@@ -78,9 +78,10 @@ async function start(): Promise<void> {
     startBackends({ blockSeconds, withPast, withStates: withPast, realMarkets, nodes, indexes }),
   ])
   for (const { name, why } of backends.states?.missing ?? []) say(`The state "${name}" is missing: ${why}`)
-  // The functions stop first. The database waits for their requests, and frequent jobs would keep sending more.
+  // The functions stop before the backends. Otherwise the database would wait for the functions' requests, and frequent jobs would keep
+  // sending more.
   stops.push(backends.stop, () => service.terminate())
-  // SQS shows these faults at times, so developers meet them before production.
+  // Real SQS has these faults at times. They are switched on, so that developers meet such faults before production.
   Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
 
   say('Registering the clients with their vaults …')
@@ -208,7 +209,7 @@ async function start(): Promise<void> {
   await writeState(state)
   stops.push(removeState)
   introduce(state, { origins, realMarkets })
-  // The requests are not awaited, because they take half a second.
+  // `followTransfers` is not awaited, because its requests take half a second.
   if (states && backends.states) void followTransfers(baseUrl, backends.states, states).catch(() => undefined)
 }
 
@@ -230,7 +231,6 @@ async function seed({ admin, chains }: Backends): Promise<{ clientId: string; ap
   return { clientId: demo.clientId, apiKey: demo.apiKey, otherApiKey: other.apiKey }
 }
 
-/** Starts the functions' thread and returns it once the functions are loaded. The thread logs to a file. */
 async function loadService(): Promise<Worker> {
   await mkdir('.local', { recursive: true })
   const log = createWriteStream(LOG_FILE)

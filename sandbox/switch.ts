@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Proxy in front of a local server, which can be switched off to imitate a failure. */
+/** TCP proxy in front of a local server. Switching it off imitates a failure of the server. */
 export type Switch = {
   readonly url: string
   /** Switches the proxy; `off` refuses new connections and closes open ones. */

@@ -13,16 +13,15 @@ import { ACCOUNT, type Deployed, type DeployedResource, deploy, REGION } from '.
 import { startHttpApi } from './template/gateway.ts'
 import { isAllowed, PolicyDocument, type Statement, TrustPolicy } from './template/policies.ts'
 
-/** Synthesized stage that runs on this machine. */
+/** Synthesized CDK stage (a set of CloudFormation stacks) that runs on this machine. */
 export type RunningTemplate = {
   readonly url: string
-  /** Environment variables with which an operator's command reaches the stage. */
+  /** Environment variables with which an operator's command-line tool reaches the imitated AWS account. */
   readonly operator: Readonly<Record<string, string>>
-  /** Schedules of jobs. `run` invokes the job's function and throws its error. */
+  /** Schedules of EventBridge Scheduler. `run` invokes the scheduled Lambda function and throws the function's error. */
   readonly schedules: readonly { readonly name: string; readonly input: unknown; run(): Promise<unknown> }[]
-  /** Processes all available messages of the queues; returns their number. */
+  /** Invokes functions with all available queue messages. Returns the number of processed messages. */
   consume(): Promise<number>
-  /** Lists the distinct requests that functions sent to AWS services. */
   calls(): Call[]
   names(): string[]
   logs(name: string): string
@@ -33,13 +32,16 @@ type Role = {
   readonly name: string
   readonly statements: readonly Statement[]
   trusts(service: string): boolean
-  /** Throws if the function's role lacks an IAM permission that AWS requires. */
+  /** Throws if this role does not allow the action on the resource. */
   verify(action: string, resource: string): void
 }
 type Settings = {
   /** Port of the API; 0 or undefined for any free port. */
   readonly port?: number
-  /** Local values of environment variables. They replace values of functions that have the variable. */
+  /**
+   * Environment variables that replace the template's values. A function gets a variable only if the template defines that variable for the
+   * function.
+   */
   readonly variables?: Readonly<Record<string, string>>
 }
 
@@ -50,7 +52,7 @@ const MAX_VARIABLES_BYTES = 4 * 1024
 const MAX_POLICY_CHARACTERS = 10_240
 
 const SQS_URL = `https://sqs.${REGION}.amazonaws.com`
-/** IAM permissions that a function needs so that Lambda polls a queue for it. */
+/** IAM permissions that a function's role needs for an event source mapping from an SQS queue. */
 const TAKING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes']
 
 const Table = z.looseObject({ TableName: z.string() })
@@ -95,8 +97,9 @@ const EventSource = z.object({
 const Schedule = z.object({ Target: z.object({ Arn: z.string(), RoleArn: z.string(), Input: z.string() }) })
 
 /**
- * Runs a synthesized stage with these local services, and keeps existing tables, queues and secrets. Functions get exactly the template's
- * variables, permissions, routes and triggers. Throws if AWS would reject the template.
+ * Runs a synthesized CDK stage on this machine, with local services in place of DynamoDB, SQS and Secrets Manager. Creates missing tables,
+ * queues and secrets, and keeps existing ones. Functions get the template's variables, permissions, routes and triggers. Throws if AWS
+ * would reject the template.
  */
 export async function startTemplate(
   stacks: readonly SynthesizedStack[],
@@ -139,7 +142,7 @@ async function startOn(
     }
     return { lambda, role, credentials, enqueuesItself: properties.RecursiveLoop === 'Allow' }
   })
-  // Functions are found by ARN and name, and by their alias's ARN and name.
+  // The map finds a function by its ARN, its name, its alias's ARN or its alias's name.
   const called = new Map(functions.flatMap((one) => [[one.lambda.arn, one] as const, [one.lambda.name, one] as const]))
   for (const { arn, properties } of deployed('AWS::Lambda::Alias', Alias)) {
     const one = called.get(properties.FunctionName)
@@ -171,7 +174,7 @@ async function startOn(
   })
   const { consume } = createConsumers(
     mappings,
-    // The cast fits: the common code of the functions returns this form for a batch of messages.
+    // The cast is safe: every queue consumer of this service returns an SQSBatchResponse.
     async (name, event, { trace }) => (await containers.invoke(find(name).lambda, event, trace)) as SQSBatchResponse,
   )
 
@@ -209,7 +212,6 @@ async function startOn(
   }
 }
 
-/** Creates tables, queues and secrets; keeps existing ones, as CloudFormation does. */
 async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
   const tables = dynamoClient(localConfig(dynamodb))
   const queues = new SQSClient(localConfig(sqs))
@@ -217,7 +219,7 @@ async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager 
   try {
     for (const { properties } of deployed('AWS::DynamoDB::Table', Table)) {
       const { TableName, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } = properties
-      // The cast fits: CloudFormation and DynamoDB share these names, and DynamoDB checks the values.
+      // The cast is safe: CloudFormation and DynamoDB have the same names for these properties, and DynamoDB checks the values.
       const keys = { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode } as object
       await createTable(tables, { TableName, ...keys })
     }
@@ -248,8 +250,8 @@ function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
   const policies = deployed('AWS::IAM::Policy', Policy)
   return new Map(
     deployed('AWS::IAM::Role', RoleProperties).flatMap(({ id, arn, properties }) => {
-      // A role with managed policies cannot be imitated, because their permissions are unknown here. Its functions get no role, so they
-      // cannot run.
+      // Roles with managed policies are left out, because the permissions of these policies are unknown here. A function with such a role
+      // makes `startTemplate` throw.
       if (properties.ManagedPolicyArns) return []
       const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
       const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)
@@ -275,7 +277,6 @@ function verifyLimits({ id, properties }: DeployedResource<z.output<typeof Lambd
   if (Runtime !== `nodejs${major}.x`) throw new Error(`${id} runs on ${Runtime}, and this is Node ${major}.`)
 }
 
-/** Combines the environment variables of the template with those that Lambda adds. */
 function buildEnvironment(
   { id, properties }: DeployedResource<z.output<typeof Lambda>>,
   others: Readonly<Record<string, string>>,

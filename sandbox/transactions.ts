@@ -13,16 +13,16 @@ export type LocalTransaction = {
 
 type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | undefined }
 
-// Gas limit, more than any transaction needs. It replaces an estimate, which would fail for a transaction that depends on a pending one.
+// Gas limit of every transaction, more than any needs. A gas estimate would fail for a transaction that depends on a pending transaction.
 const GAS = numberToHex(10_000_000)
-// Milliseconds between polls for a receipt; a chain that mines instantly takes one or two.
+// Milliseconds between polls for a receipt, on chains that mine instantly (`instant`) or at intervals (`timed`).
 const POLL_MS = { instant: 1, timed: 5 }
 
 const Quantity = z.string().transform(Number)
 const TransactionHash = z.custom<Hash>(isHex)
 const Receipt = z.object({ status: z.enum(['0x0', '0x1']) }).nullable()
 
-/** Returns the next nonce of each account, including pending transactions. */
+/** Returns each account's next nonce, which counts the account's pending transactions. */
 export async function readNonces(chain: Endpoint, accounts: readonly Address[]): Promise<number[]> {
   const calls = accounts.map((account) => ({ method: 'eth_getTransactionCount', params: [account, 'pending'] }))
   return (await callRpc(chain, calls)).map((nonce) => Quantity.parse(nonce))
@@ -49,8 +49,8 @@ export async function sendTransactions(
 }
 
 /**
- * Sends transactions in order and returns their hashes once all are mined. Throws an Error with the label of the first that reverted or was
- * dropped. On a chain with a block per transaction, each waits for the one before it.
+ * Sends transactions in order and returns their hashes once all are mined. If the chain mines a block per transaction, each transaction
+ * waits until the previous one is mined. Throws an Error with the label of the first transaction that reverted or disappeared.
  */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
   const rounds = chain.blockSeconds === undefined ? transactions.map((transaction) => [transaction]) : [transactions]
@@ -63,7 +63,7 @@ export async function transact(chain: Endpoint, transactions: readonly LocalTran
   return hashes
 }
 
-/** Waits until all transactions are mined; throws an Error with the label of the first that reverted or was dropped. */
+/** Waits until all transactions are mined. Throws an Error with the label of the first transaction that reverted or disappeared. */
 export async function confirmTransactions(
   chain: Endpoint,
   transactions: readonly LocalTransaction[],
@@ -81,7 +81,7 @@ export async function confirmTransactions(
       waiting.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
     )
     const dropped = waiting[known.indexOf(null)]
-    // A transaction is dropped if a reorganisation removed its block.
+    // The node no longer knows this transaction, because a reorganisation removed the transaction's block.
     if (dropped) throw new Error(`Dropped: ${transactions[hashes.indexOf(dropped)]?.label} in ${dropped}`)
     await setTimeout(chain.blockSeconds === undefined ? POLL_MS.instant : POLL_MS.timed)
   }

@@ -7,10 +7,10 @@ const LEAF = parseAbiParameters([
   'RefundLeaf leaf',
 ])
 
-/** Payment of a refund bundle to an account, in the token's smallest unit. */
+/** Refund that a bundle pays to an account. `amount` is in the token's smallest unit. */
 export type Payment = { readonly token: Address; readonly account: Address; readonly amount: bigint }
 
-/** Leaf of a refund bundle: one call pays several accounts in one token. */
+/** Leaf of a refund bundle's Merkle tree. One contract call executes a leaf, which pays several accounts in one token. */
 export type RefundLeaf = {
   readonly amountToReturn: bigint
   readonly chainId: bigint
@@ -20,7 +20,7 @@ export type RefundLeaf = {
   readonly refundAddresses: readonly Address[]
 }
 
-/** Merkle root of a bundle of refunds, and its leaves with their proofs. */
+/** Bundle of refunds: the Merkle root, and each leaf with its Merkle proof. */
 export type RefundBundle = {
   readonly root: Hex
   readonly leaves: readonly { readonly leaf: RefundLeaf; readonly proof: readonly Hex[] }[]
@@ -29,8 +29,8 @@ export type RefundBundle = {
 const PAYMENTS_PER_LEAF = 25
 
 /**
- * Returns a bundle of these payments in the format of the bridge's data worker. Each account gets one amount per token. Leaves are grouped
- * by token, with the largest amounts first. Bundles do not name the refunded deposits.
+ * Builds a refund bundle in the format of Across' data worker. Each account gets one total per token. Each leaf has one token, with the
+ * largest amounts first. A bundle does not name the refunded deposits.
  */
 export function buildRefundBundle(
   chainId: number,
@@ -62,7 +62,7 @@ function sumByAccount(payments: readonly Payment[]): (readonly [Address, bigint]
     .sort(([a, more], [b, less]) => compare(less, more) || compare(a.toLowerCase(), b.toLowerCase()))
 }
 
-/** Returns the levels from leaves to root; a node without a partner moves up unchanged. */
+/** Returns the levels of a Merkle tree from the leaves to the root. A node without a sibling moves up unchanged. */
 function buildTree(leaves: readonly Hex[]): (readonly Hex[])[] {
   const levels = [leaves]
   for (let level = leaves; level.length > 1; levels.push(level)) {

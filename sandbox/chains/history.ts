@@ -7,11 +7,11 @@ import { callRpc } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
 import { type LocalToken, type LocalVault, type LocalWorld, openVaults, USER_BALANCE } from './world.ts'
 
-/** Seconds before now at which a chain with history begins. */
+/** Age in seconds of the first block of a chain with history: 120 days. */
 export const PAST_SECONDS = 120 * 86_400
 
 const DAY = 86_400
-/** Gains of the vaults in each two-week period, in millionths of their assets: about 4 to 9 % a year. */
+/** Gain of each vault per two weeks, in millionths of its assets; about 4 to 9 % a year. */
 const GAINS = [2_400n, 1_700n, 3_100n, 2_000n, 2_700n, 1_650n, 3_400n]
 const MANAGED_SHARES = 10n ** 6n
 /** Balances that the first user keeps, in whole tokens, like those of a typical person. The second user gets the rest. */
@@ -39,14 +39,15 @@ const ANCHOR = ACCOUNTS.anchor.address
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 
 /**
- * Plays months of a chain's history and returns the resulting tokens and vaults. Vaults gain, and some are deployed late. The first user
- * deposits, withdraws, and transfers shares. The chain must have begun `PAST_SECONDS` ago and mine a block per transaction.
+ * Sends the transactions of four months with past timestamps, and returns the resulting tokens and vaults. Vaults earn yield, and some
+ * vaults are deployed later. The first user deposits, withdraws, and transfers shares. The chain must have begun `PAST_SECONDS` ago, and
+ * must mine a block per transaction.
  */
 export async function playHistory(chain: LocalChain, world: LocalWorld, now: () => number): Promise<LocalWorld> {
   const begin = Math.floor(now() / 1000) - PAST_SECONDS
   const { tokens } = world
   const vaults = [...world.vaults]
-  // The cast fits: every local vault's asset is one of the tokens.
+  // The cast is safe: every local vault's asset is one of the tokens.
   const tokenOf = ({ asset }: LocalVault) => tokens.find(({ address }) => address === asset) as LocalToken
   const first = vaults.find(({ protocol }) => protocol === 'lagoon')
   const synchronous = vaults.find(({ type }) => type === 'sync')
@@ -69,7 +70,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
         grown.flatMap(({ vault, total, gain }) => {
           if (vault.protocol === 'lagoon') return settleWithGain(vault, total, gain)
           if (vault.type === 'async') return []
-          // The trade emits an event, from whose amounts the scheduled job reads past share prices.
+          // This withdrawal emits an event. A scheduled job of the service computes past share prices from the event's amounts.
           const trade = call(ANCHOR, vault.address, 'withdraw', [amount(vault, '1'), ANCHOR, ANCHOR])
           return [call(ALICE, vault.asset, 'mint', [vault.address, gain]), trade]
         }),
@@ -119,10 +120,13 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
   return { ...world, vaults }
 }
 
-/** Number of blocks mined at the end. A local chain's finalized block lags behind its head by fewer. */
+/**
+ * Number of blocks that `moveToNow` mines at the end. All earlier blocks become final, because a local chain's finalized block is only 4
+ * blocks behind the head.
+ */
 const LATEST_BLOCKS = 6
 
-/** Mines blocks until all earlier ones are final, and moves the chain's clock to the present. */
+/** Mines blocks until all earlier blocks are final, and moves the chain's clock to the present. */
 export async function moveToNow(chain: LocalChain, now: () => number): Promise<void> {
   const seconds = evmChain(chain.chainId)?.finality.seconds ?? 0
   const pace = Math.ceil(seconds / LATEST_BLOCKS)
@@ -159,7 +163,7 @@ function request({ address }: LocalVault, amount: bigint): LocalTransaction {
 type Name = Exclude<(typeof CALLS)[number]['name'], 'totalAssets'>
 
 function call(from: Address, to: Address, functionName: Name, args: readonly unknown[]): LocalTransaction {
-  // The cast fits: TypeScript cannot check an overloaded function's arguments by its name; the chain does.
+  // The cast is safe: TypeScript cannot check an overloaded function's arguments by name, but the contract checks them.
   const data = encodeFunctionData({ abi: CALLS, functionName, args } as Parameters<typeof encodeFunctionData>[0])
   return { label: `${functionName} of the past`, from, to, data }
 }

@@ -6,14 +6,17 @@ import { compiledContracts } from '../contracts.ts'
 import { callRpc } from '../rpc.ts'
 import { confirmTransactions, type LocalTransaction, readNonces, sendTransactions } from '../transactions.ts'
 
-/** Transactions that are mined together. Contract addresses are known before the deployment, so later steps can use them. */
+/**
+ * List of transactions that are sent and mined together. Contract addresses are known before the deployment, so later transactions can use
+ * them.
+ */
 export type Plan = {
   /** Plans a deployment by the admin account and returns the future address of the contract. */
   deploy(name: string, args: readonly unknown[]): Address
   encode(name: string, functionName: string, args: readonly unknown[]): Hex
   /** Plans a call by one of `ACCOUNTS`; `name` is the contract whose ABI declares the function. */
   call(from: Address, to: Address, name: string, functionName: string, args: readonly unknown[]): void
-  /** Mines the plan; throws with the step that reverted. */
+  /** Sends and mines the planned transactions. Throws an Error with the label of the transaction that reverted. */
   execute(): Promise<void>
 }
 
@@ -21,7 +24,7 @@ const PoolStatus = z.object({ pending: z.string() })
 
 const ADMIN = ACCOUNTS.admin.address
 
-/** Returns an empty plan. Its steps throw for a contract that is not in `sandbox/contracts`. */
+/** Returns an empty plan. Its methods throw for a contract that is not in `sandbox/contracts`. */
 export async function openPlan(chain: LocalChain): Promise<Plan> {
   const [contracts, [nonce = 0]] = await Promise.all([compiledContracts(), readNonces(chain, [ADMIN])])
   const steps: LocalTransaction[] = []
@@ -46,8 +49,8 @@ export async function openPlan(chain: LocalChain): Promise<Plan> {
       steps.push({ label: `${name}.${functionName}`, from, to, data: encode(name, functionName, args) })
     },
     async execute() {
-      // Automatic mining is off while the plan's transactions are sent. With one block per transaction, the chain's clock would overtake
-      // the real one.
+      // Automatic mining is off while the plan's transactions are sent. Otherwise each transaction would get its own block, and the chain's
+      // clock would overtake the real time.
       const holds = chain.blockSeconds === undefined
       if (holds) await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
       let hashes: Awaited<ReturnType<typeof sendTransactions>>

@@ -20,10 +20,13 @@ import { sendTransactions, transact } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
 import type { LocalVault, LocalWorld } from './world.ts'
 
-/** API request whose response shows a prepared state. */
+/** API request whose response shows a prepared state, such as a pending deposit. */
 export type State = { readonly path: string; readonly body?: object }
 
-/** Prepared states: a request that shows each, and their vaults, which no curator settles. */
+/**
+ * Prepared states: deposits, withdrawals, rewards and transfers in each status that a wallet must handle. `questions` are the API requests
+ * that show the states, by name. No curator settles `vaults`, so that the states last.
+ */
 export type States = {
   readonly vaults: readonly LocalVault[]
   readonly questions: Readonly<Record<string, State>>
@@ -31,7 +34,7 @@ export type States = {
   readonly slow: readonly State[]
   /** Transaction that the service's records mark as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
-  /** States that could not be prepared, so there is no request for them. */
+  /** States that could not be prepared. `questions` has no requests for these states. */
   readonly missing: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -41,7 +44,7 @@ const [A, B, C, D, E, F, G, H] = ACCOUNTS.states.map(({ address }) => address) a
   ...[Address, Address, Address, Address],
 ]
 const FUNDS = parseUnits('100000', 6)
-/** Amount of each deposit, and the shares that a vault mints for it when it first settles. Both are in the smallest unit. */
+/** Amount of each deposit in the smallest unit of USDC. `SHARES` is the amount of shares for one deposit at a vault's first settlement. */
 const AMOUNT = parseUnits('250', 6)
 const SHARES = parseUnits('250', 18)
 /** The account that the demo wallet shows first. */
@@ -66,7 +69,8 @@ const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
 
 /**
  * Prepares all states, with bridge transfers from the first chain to the second. Both chains must mine a block per transaction. States that
- * must be final are prepared before `toNow`, which moves the chains to the present. States that end within hours are prepared after it.
+ * must be final are prepared before `toNow`, which moves the chains to the present. States that end within hours are prepared after
+ * `toNow`.
  */
 export async function playStates(
   chains: readonly Chain[],
@@ -268,8 +272,8 @@ function lagoonCalls(plan: Plan, asset: Address) {
 }
 
 /**
- * Grants rewards on both chains, and claims a part on the first chain. `next` are rewards that only the second chain's newest tree
- * contains.
+ * Grants rewards on both chains, and claims a part on the first chain. `next` are rewards that `postRewards` later posts on the second
+ * chain.
  */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
   const token = requireValue(base.rewardToken).address
@@ -306,7 +310,6 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   }
 }
 
-/** Posts a tree of rewards that stays in its dispute period. Returns the request for rewards of the first account. */
 async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
   return buildRewardsRequest(requireValue(next[0]).account, chain)
@@ -316,7 +319,6 @@ function buildRewardsRequest(account: Address, { chainId }: Chain): State {
   return { path: `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${chainId}` }
 }
 
-/** Deploys two synchronous vaults on the second chain, and pauses one of them. */
 async function playSavings(chain: Chain) {
   const plan = await openPlan(chain)
   const asset = usdcOf(chain)
@@ -336,18 +338,17 @@ async function playSavings(chain: Chain) {
   return { open, paused, all }
 }
 
-/** Sends the bridge deposits of the prepared states, and two transactions without a deposit. */
 async function sendTransfers(base: Chain, arbitrum: Chain, savings: { open: Address; paused: Address }) {
   const deadline = (await timeOf(base)) + 3600
-  // The deadline is before both chains' time. A deposit expires by the destination chain's clock, and its refund becomes due by the origin
-  // chain's clock.
+  // This deadline is already over on both chains. A deposit expires by the destination chain's clock, and its refund becomes due by the
+  // origin chain's clock.
   const over = Math.min(await timeOf(base), await timeOf(arbitrum)) - 1
   const deposits = await sendDeposits(base, arbitrum, {
     delivered: { account: G, deadline },
     deposited: { account: G, deadline, into: savings.open },
     notDeposited: { account: H, deadline, into: savings.paused },
     elsewhere: { account: H, deadline, to: UNICHAIN },
-    // Each of these deposits has its own account, because refunds do not name their deposit.
+    // Each deposit below has its own account, because refunds do not name their deposit.
     expired: { account: A, deadline: over },
     refunded: { account: B, deadline: over },
     deferred: { account: C, deadline: over },
@@ -378,7 +379,7 @@ async function sendDeposits<Name extends string>(
 ): Promise<Readonly<Record<Name, BridgeDeposit>>> {
   const { pool } = bridgeContracts(base.chainId)
   const quotedAt = await timeOf(base)
-  // The cast fits: `orders` has only these keys.
+  // The cast is safe: `orders` has only these keys.
   const names = Object.keys(orders) as Name[]
   const hashes = await transact(
     base,
@@ -392,7 +393,7 @@ async function sendDeposits<Name extends string>(
     name,
     requireValue(deposits.find(({ transactionHash }) => transactionHash === hashes[index])),
   ])
-  // The cast fits: the loop adds an entry for every name.
+  // The cast is safe: `sent` has an entry for every name.
   return Object.fromEntries(sent) as Record<Name, BridgeDeposit>
 }
 
@@ -450,7 +451,7 @@ function usdcOf({ tokens }: Chain): Address {
 
 async function timeOf(chain: Chain): Promise<number> {
   const [block] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
-  // The cast fits: every block has a timestamp.
+  // The cast is safe: every block has a timestamp.
   return Number((block as { timestamp: string }).timestamp)
 }
 

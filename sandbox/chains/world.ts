@@ -19,7 +19,7 @@ import { callRpc } from '../rpc.ts'
 import { readNonces } from '../transactions.ts'
 import { openPlan, type Plan } from './plan.ts'
 
-/** A token of the local world. */
+/** Token that is deployed on a local chain. */
 export type LocalToken = TokenOptions & { readonly chainId: number; readonly address: Address }
 
 /** Local vault. `async` vaults settle deposits and withdrawals later; `sync` vaults mint shares instantly. */
@@ -28,7 +28,7 @@ export type LocalVault = {
   readonly address: Address
   readonly type: 'async' | 'sync'
   readonly protocol: 'lagoon' | 'erc4626' | 'erc7540' | 'cooldown'
-  /** Result of the contract's function `version()`; undefined if it has none. */
+  /** Result of the contract's function `version()`; undefined if the contract has no such function. */
   readonly version?: string
   readonly asset: Address
   readonly name: string
@@ -59,15 +59,16 @@ type VaultSpec = {
   readonly symbol: string
   /** First deposit in whole tokens. */
   readonly size: string
-  /** Deposit cap in whole tokens, for Lagoon vaults from 0.6. */
+  /** Deposit cap in whole tokens, only for Lagoon vaults since v0.6. */
   readonly cap?: string
   /**
-   * Day of the chain's history on which the vault is deployed; the first by default. Chains without history lack vaults with a later day.
+   * Day of the chain's history on which the vault is deployed; by default the vault exists from the start. Chains without history lack
+   * vaults with such a day.
    */
   readonly opens?: number
   /** Contract version, only for Lagoon vaults. */
   readonly generation?: Extract<LagoonGeneration, '0.4' | '0.5' | '0.6'>
-  /** Kind of another ERC-7540 vault. A vault without `generation` and `make` is synchronous. */
+  /** Kind of an ERC-7540 vault that is not Lagoon's. A vault without `generation` and `make` is synchronous (ERC-4626). */
   readonly make?: 'aggregated'
 } & Partial<LagoonRates>
 
@@ -91,7 +92,7 @@ const VAULTS: { readonly [chainId: number]: readonly VaultSpec[] } = {
   ],
 }
 
-/** MORPHO, the token of most campaigns, and its real addresses. */
+/** MORPHO, the reward token of most campaigns. It is deployed at its real addresses. */
 const REWARD_TOKEN: TokenOptions = { name: 'Morpho Token', symbol: 'MORPHO', decimals: 18 }
 const REWARD_TOKEN_ADDRESSES: Readonly<Record<number, Address>> = {
   8453: '0xBAa5CC21fd487B8Fcc2F632f3F4E8D37262a0842',
@@ -121,7 +122,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   const rewardTokenAddress = REWARD_TOKEN_ADDRESSES[chainId]
   if (!VAULTS[chainId] || !rewardTokenAddress)
     throw new Error(`No local world for chain ${chainId}; there is one for ${Object.keys(VAULTS).join(', ')}`)
-  // Nonces begin at different values, so that contracts have different addresses on each chain. Tests then notice mixed-up chains.
+  // The admin's nonces begin at the chain id, so that contracts have different addresses on each chain. Tests then notice mixed-up chains.
   const admin = ACCOUNTS.admin.address
   const [nonce = 0] = await readNonces(chain, [admin])
   if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
@@ -141,7 +142,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   await installDistributor(chain)
   const rewardToken = { chainId, ...REWARD_TOKEN, address: rewardTokenAddress }
   await copyContract(chain, rewardTokenFrom, rewardToken.address)
-  // An account with this code delegates to a contract (EIP-7702).
+  // Code that begins with 0xef0100 makes the account delegate its calls to a contract (EIP-7702).
   await callRpc(chain, [{ method: 'anvil_setCode', params: [ACCOUNTS.smart.address, concat(['0xef0100', delegate])] }])
   return { tokens, vaults, unlisted, rewardToken, collectibles }
 }
@@ -226,7 +227,10 @@ function planMint(plan: Plan, { address, decimals }: LocalToken, to: Address, am
   plan.call(ACCOUNTS.admin.address, address, 'Token', 'mint', [to, units])
 }
 
-/** Plans funds and an approval for the anchor account's first deposit. Returns the deposit and its gain in the smallest unit. */
+/**
+ * Adds the funds and the approval for the anchor account's first deposit to a plan of transactions. Returns the deposit and its gain in the
+ * smallest unit.
+ */
 function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) {
   planMint(plan, token, ACCOUNTS.anchor.address, size)
   const deposit = parseUnits(size, token.decimals)
@@ -234,7 +238,6 @@ function planFunds(plan: Plan, token: LocalToken, vault: Address, size: string) 
   return { deposit, gain: (deposit * FIRST_GAIN) / 1_000_000n }
 }
 
-/** Plans a Lagoon vault's first deposit, its settlement and claim, and a second valuation with a gain. */
 function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const settle = (totalAssets: bigint) => {
@@ -249,7 +252,6 @@ function planFirstSettlements(plan: Plan, token: LocalToken, vault: Address, siz
   settle(deposit + gain)
 }
 
-/** Plans another ERC-7540 vault's first deposit, its fulfilment at one share per token, its claim, and a higher share price. */
 function planFirstFulfilment(plan: Plan, token: LocalToken, vault: Address, size: string): void {
   const anchor = ACCOUNTS.anchor.address
   const safe = ACCOUNTS.safe.address

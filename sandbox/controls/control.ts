@@ -4,24 +4,30 @@ import { evmChain } from '../../lib/chain/registry.ts'
 import type { LocalChain } from '../chains.ts'
 import { callRpc } from '../rpc.ts'
 
-/** Description of a change that is in effect, and the control that ends it. */
+/** Change of the sandbox that is in effect, and the control that ends the change. */
 export type ActiveChange = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
-/** Control: an operation of the sandbox that developers can start. */
+/** Operation that developers start on the sandbox's control page or by HTTP, such as pausing a vault. */
 export type Control = {
-  /** One sentence that describes the effect, and then what the wallet or the API shows. */
+  /** Description of the control for developers: its effect, and then what the wallet or the API shows. */
   readonly does: string
-  /** True if the control page has no form for it, so that it can only be called with JSON. */
+  /** True if the control page has no form for this control, so that developers must send JSON. */
   readonly isJsonOnly?: true
   readonly example: object
-  /** JSON Schema of the request body. `choices` names a list of allowed values; `none` is the label of an empty choice. */
+  /**
+   * JSON Schema of the request body, with two extra keywords for the form. `choices` names a list of values to choose from. `none` is the
+   * label of the empty choice.
+   */
   readonly schema: object
   readonly listOn: () => readonly ActiveChange[]
   /** Executes the control and returns the result; throws a `ZodError` for an invalid body. */
   readonly run: (body: unknown) => Promise<unknown>
 }
 
-/** Returns a control with this body schema. A control whose change lasts needs `listOn`, which lists the changes in effect. */
+/**
+ * Builds a control. `does` describes the effect, `schema` checks the request body, and `work` executes the control. `listOn` lists changes
+ * that are still in effect; a control without lasting changes omits it.
+ */
 export function buildControl<Schema extends z.ZodType>(
   does: string,
   schema: Schema,
@@ -40,13 +46,13 @@ export function jsonOnly(control: Control): Control {
 
 const AnyAddress = z.string().refine((text) => isAddress(text), 'must be an address')
 
-/** Schema of an account's address, in any case. */
+/** Schema of an account's address, in lower case or with checksum. */
 export const Account = AnyAddress.meta({ title: 'Account', choices: 'accounts' })
 
-/** Schema of a vault's address, in any case. */
+/** Schema of a vault's address, in lower case or with checksum. */
 export const VaultAddress = AnyAddress.meta({ title: 'Vault', choices: 'vaults', none: 'All vaults' })
 
-/** Schema of a token's address, in any case. */
+/** Schema of a token's address, in lower case or with checksum. */
 export const TokenAddress = AnyAddress.meta({ title: 'Token', choices: 'tokens' })
 
 /** Schema of the hash of the transaction with which a bridge transfer began. */

@@ -2,17 +2,17 @@ import type { States } from '../chains/states.ts'
 import type { TrackedDeposit } from '../relayer.ts'
 import type { LocalStates } from '../start/states.ts'
 
-/** Prepared state, with the account, API key and wallet page that show it. */
+/** Prepared state, such as a pending deposit, with the account, API key and wallet page that show it. */
 export type ShownState = {
   readonly name: string
   readonly does: string
-  /** Account that shows the state; undefined if it is the same for every account. */
+  /** Account whose pages show the state; undefined if every account sees the same. */
   readonly account: string | undefined
   readonly apiKey: string
   readonly page: string
 }
 
-/** Sentences that describe each prepared state as the wallet shows it. */
+/** Descriptions of the prepared states, such as pending deposits, for the control page. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'deposit pending': 'A deposit waits for the vault’s settlement and can be cancelled.',
   'deposit claimable': 'The vault has settled a deposit; its shares can be claimed.',
@@ -60,7 +60,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'key that has asked too often': 'The API key allows one request an hour: the next gets 429.',
 }
 
-/** Returns the prepared states for the control page; throws for a state that has no sentence above. */
+/** Returns the prepared states for the control page. Throws for a state without a description in `SENTENCES`. */
 export function showStates(
   { apiKey, questions }: LocalStates,
   { vaults, dropped }: Pick<States, 'vaults' | 'dropped'>,

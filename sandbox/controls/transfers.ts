@@ -20,12 +20,12 @@ const Which = {
 type Which = z.output<z.ZodObject<typeof Which>>
 
 const isNamed = ({ transactionHash, depositId }: Which) => transactionHash !== undefined || depositId !== undefined
-/** JSON Schema for the part of the check `isNamed` that JSON Schema can express. */
+/** The check `isNamed` as JSON Schema: the body needs a transaction hash or a deposit id. */
 const NAMED = { anyOf: [{ required: ['transactionHash'] }, { required: ['depositId'] }] }
 const buildNamedSchema = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
     .strictObject({ ...Which, ...shape })
-    // The cast fits: TypeScript loses the fields of `Which` in a spread of a generic shape.
+    // The cast is safe: TypeScript loses the properties of `Which` in a spread of a generic type.
     .refine((body) => isNamed(body as Which), 'must have transactionHash or depositId')
     .meta(NAMED)
 const OutputAmount = Digits.optional().meta({ title: 'Output amount' })
@@ -45,7 +45,7 @@ const SpeedUp = buildNamedSchema({
 
 const SOME = { transactionHash: '0x…' }
 
-/** Returns controls of bridge transfers; each returns the list of all transfers as its result. */
+/** Returns controls of bridge transfers. The result of each control is the list of all transfers. */
 export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
   const one = async (which: Which): Promise<TrackedDeposit> => {
     const [relay, ...more] = await relayer.look(queryOf(which))
@@ -56,7 +56,6 @@ export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Re
   const { delaySeconds } = relayer.settings
   const paused = new Map<string, ActiveChange>()
   const describeTransfers = async () => ({ ...relayer.settings, transfers: (await relayer.look()).map(describe) })
-  /** Builds a control whose result is the list of all transfers. */
   const buildTransferControl = <Schema extends z.ZodType>(
     does: string,
     schema: Schema,

@@ -48,8 +48,8 @@ type OpenRequest = {
 }
 
 /**
- * Raises an ERC-7540 vault's total assets by `gain`, which raises its share price. Then fulfils all requests and cancellations as its
- * manager.
+ * Raises an ERC-7540 vault's total assets by `gain`, which raises the share price. Then fulfils all requests and cancellations as the
+ * vault's manager.
  */
 export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
   const client = clientOf(chain)
@@ -96,7 +96,7 @@ export async function asyncVaultHasPending(chain: LocalChain, vault: Address): P
   return (await readOpenRequests(chain, vault)).length > 0
 }
 
-/** Returns whether this vault has the role of a manager, which Lagoon vaults lack. */
+/** Returns true for an ERC-7540 vault with a manager, and false for a Lagoon vault, which has no manager. */
 export function isAsyncVault(chain: LocalChain, vault: Address): Promise<boolean> {
   return readContract(clientOf(chain), { address: vault, abi: VAULT, functionName: 'manager' }).then(
     () => true,

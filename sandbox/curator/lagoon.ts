@@ -26,11 +26,12 @@ const VAULT = parseAbi([
   'function settleDeposit(uint256)',
 ])
 
-// The values are read from storage, because some generations of the contract lack getters for them.
+// First storage slots of a Lagoon vault. Its values are read from storage, because some contract versions lack getters.
 const { ledger: LEDGER, roles: ROLES, state: STATE } = LAGOON_STORAGE
 
 /**
- * Proposes a Lagoon vault's total assets plus `gain` as valuation, as its valuation manager. Accepts it and settles the vault as its safe.
+ * Settles a Lagoon vault. The valuation manager proposes the total assets plus `gain` as valuation. The safe accepts the valuation, which
+ * settles the pending requests.
  */
 export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
   const reader = contractReader(chain, vault)

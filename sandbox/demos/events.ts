@@ -16,14 +16,14 @@ export async function playEvents(state: LocalState, say: (text: string) => void)
 }
 
 type EventsOfUser = {
-  /** Makes `waitForExpected` wait for an event that names this transaction. */
+  /** Makes `waitForExpected` wait for a webhook event that names this transaction. */
   expect(hash: Hex): void
-  /** Resolves when all expected events have arrived, or after some seconds. */
+  /** Resolves when all expected events have arrived, or after 8 seconds. */
   waitForExpected(): Promise<void>
   end(): Promise<void>
 }
 
-/** Prints new events of this user, including those that other accounts cause, such as settlements. */
+/** Prints new webhook events about this user, including events that other accounts cause, such as settlements. */
 export async function printEvents(state: LocalState, user: Hex, say: (text: string) => void): Promise<EventsOfUser> {
   const { receivedUrl } = state.webhook
   const sent = new Set<string>()
@@ -57,7 +57,6 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
   }
 }
 
-/** Calls `tell` with each delivery after this number; throws if the receiver has stopped. */
 async function followArrivals(
   receivedUrl: string,
   tell: (arrival: ReceivedDelivery) => void,
@@ -91,7 +90,7 @@ function describeArrival(
 
 function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<ReceivedDelivery['event']>): string {
   const { success, data: known } = WebhookEvent.safeParse(event)
-  // The type is unknown to the client, or the event is a test delivery.
+  // Parsing fails for a test delivery, and for an event type that this version does not know.
   if (!success) return event.type
   const { type, final, data } = known
   const contract = 'vaultAddress' in data ? data.vaultAddress : data.token

@@ -8,7 +8,7 @@ import type { VaultStage } from './vaults.ts'
 const [BASE, ARBITRUM] = [8453, 42161] as const
 const COIN = 10n ** 18n
 
-/** Grants rewards to a new account, lists them, and claims those that are claimable. */
+/** Grants rewards to a new account, lists these rewards, and claims the claimable part. */
 export async function playRewards(stage: VaultStage): Promise<void> {
   const { state, client, say, heading } = stage
   // Each demo uses a new account, because the API reads an account's rewards at most once in five minutes.

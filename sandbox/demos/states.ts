@@ -1,8 +1,8 @@
 import type { LocalState } from '../start/state.ts'
 
 /**
- * Prints a line for each prepared state. If `only` is given, prints the command and full response of that state. Throws for an unknown
- * name.
+ * Prints one line for each prepared state, such as a pending deposit. With `only`, prints the curl command and full response for the state
+ * of this name. Throws for an unknown name.
  */
 export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
   if (!states) throw new Error('The service runs without history, so it has no prepared states.')

@@ -20,14 +20,14 @@ import type { LocalAccount } from '../accounts.ts'
 import type { LocalState } from '../start/state.ts'
 import type { DemoContext } from './account.ts'
 
-/** Surroundings of a demo with vaults, which also sends transactions. */
+/** Context of a vault demo, which also sends transactions. */
 export type VaultStage = DemoContext & {
   readonly state: LocalState
   readonly user: Hex
   readonly heading: (text: string) => void
   /**
-   * Sends a transaction exactly as the service returned it, by default for the first account. Returns its hash once
-   * mined; throws if it reverts.
+   * Sends a transaction exactly as the API returned it, by default from the first local account. Returns the transaction's hash once it is
+   * mined. Throws if the transaction reverts.
    */
   readonly send: (chainId: number, what: string, call: Call, account?: LocalAccount) => Promise<Hex>
 }
@@ -50,7 +50,7 @@ export async function playSameChain(stage: VaultStage): Promise<void> {
   await claimSettled(stage, async, 'deposit')
 }
 
-/** Deposits into a vault with tokens of another chain, by the bridge. */
+/** Deposits into a vault with tokens of another chain, which the bridge transfers. */
 export async function playCrossChain(stage: VaultStage): Promise<void> {
   const vault = find(await list(stage), 'Harbor')
   const { address, symbol } = tokenOn(stage, ARBITRUM, vault)
@@ -60,7 +60,7 @@ export async function playCrossChain(stage: VaultStage): Promise<void> {
   await claimSettled(stage, vault, 'deposit')
 }
 
-/** Withdraws from a synchronous vault, to its own chain and to the other one. Then withdraws from an asynchronous vault. */
+/** Withdraws from a synchronous vault, to the vault's own chain and to another chain. Then withdraws from an asynchronous vault. */
 export async function playWithdrawals(stage: VaultStage): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
@@ -97,7 +97,6 @@ function find(vaults: readonly Vault[], name: string): Vault {
   return vault
 }
 
-/** Deposits into a vault and returns the hash of the last transaction. */
 async function deposit(
   stage: VaultStage,
   vault: Vault,
@@ -110,7 +109,6 @@ async function deposit(
   return await sendAll(stage, source?.srcChainId ?? vault.chainId, prepared)
 }
 
-/** Withdraws from a vault and returns the hash of the last transaction. */
 async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWithdrawalRequest>): Promise<Hex> {
   const prepared = orThrow(await prepareWithdrawal(stage.client, { ...placeOf(stage, vault), ...what }))
   const { decimals, symbol } = tokenOf(stage, vault)
@@ -156,7 +154,6 @@ async function followTransfer(stage: VaultStage, srcChainId: number, txHash: Hex
   await waitFor(stage, 'cross-chain status', fetchStatus, ({ terminal }) => terminal)
 }
 
-/** Requests a status until it is final, more often than a wallet would, and prints each new status. */
 async function waitFor<StatusResponse extends { status: string; statusDescription: string }>(
   { say }: VaultStage,
   what: string,

@@ -20,7 +20,10 @@ type Request = ItemRequest & {
   readonly RequestItems?: Readonly<Record<string, BatchOfWrites | BatchOfReads>>
 }
 
-/** Maximum sizes: bytes of a transaction, of `pk` and of `sk`, characters of a `token`, and maps and lists around a value (`nesting`). */
+/**
+ * Limits of DynamoDB: bytes of a transaction, actions per transaction, characters of an idempotency token, bytes of the keys `pk` and `sk`,
+ * nesting depth of a value.
+ */
 const MOST = {
   transaction: 4 * 2 ** 20,
   actions: 100,
@@ -40,7 +43,7 @@ export function itemSize(item: object): number {
 
 const sizeInCharacters = db.sizeInCharacters ?? db.itemSize
 
-/** Makes dynalite count bytes when it limits items to 400 KB; it counts characters by itself. */
+/** Makes dynalite measure items in bytes for its limit of 400 KB. dynalite itself counts characters. */
 export function countBytes(): void {
   Object.assign(db, { itemSize, sizeInCharacters })
 }
@@ -68,7 +71,7 @@ export function findLimitError(text: string): string | undefined {
 
 /**
  * Returns an error if the items of a transaction, with these sizes in bytes, exceed 4 MB; otherwise undefined. DynamoDB documents the
- * limit, but neither its message nor its counting. This function counts items after a write or before a deletion.
+ * limit, but neither its message nor its counting. An item counts with its size after a write, or before a deletion.
  */
 export function findItemsLimitError(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)

@@ -48,16 +48,16 @@ export type Transactions = {
 }
 
 /**
- * Adds transactions and DynamoDB's limits to dynalite. A transaction's writes happen together while other requests wait. Other requests do
- * not wait during `hold`, and see the earlier state. An item in a running transaction makes other transactions and writes to it fail. A
- * token in a running transaction is rejected; that of a completed one writes nothing again. `now` is in epoch milliseconds. Source:
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+ * Adds transactions and DynamoDB's limits to dynalite, which lacks both. Other requests wait while a transaction writes. During `hold` they
+ * do not wait, and read the values before the transaction. A write to an item of a running transaction fails. The idempotency token of a
+ * running transaction is rejected. A repeated request with the token of a completed transaction succeeds without writing. `now` is in epoch
+ * milliseconds. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {
   countBytes()
   const dynalite = new EventEmitter()
   for (const listener of server.listeners('request')) {
-    // The cast fits: request listeners take a request and a response.
+    // The cast is safe: request listeners take a request and a response.
     dynalite.on('request', listener as (request: unknown, response: unknown) => void)
   }
   server.removeAllListeners('request')
@@ -70,7 +70,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   const made = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
-  /** Calls `make` after all requests under way have ended; later requests wait for it. */
+  /** Runs `make` after all running requests have ended. Later requests wait until `make` has ended. */
   const runExclusively = async (make: () => Promise<HttpResponse>): Promise<HttpResponse> => {
     while (writingTransaction) await writingTransaction
     const answer = Promise.allSettled(underWay).then(make)
@@ -157,7 +157,6 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   return transactions
 }
 
-/** Returns the body of a request, including one that `handTo` passes. */
 function bodyOf(request: EventEmitter): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -195,7 +194,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   const [[name, write] = ['', undefined]] = Object.entries(item)
   const input = PlainWrite.parse(write)
   return {
-    // A condition check is executed as a deletion, which is then undone.
+    // dynalite has no condition checks. A check is executed as a conditional deletion, which is then undone.
     action: name === 'ConditionCheck' ? 'DeleteItem' : `${name}Item`,
     input,
     location: locationOf(input),
@@ -203,7 +202,6 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
   }
 }
 
-/** Executes all writes of a transaction, and undoes them if one fails or the items exceed the size limit. */
 async function makeAll(
   act: ExecuteAction,
   writes: readonly Described[],
@@ -241,7 +239,7 @@ type Reason = { readonly Code: string; readonly Message?: string }
 const NONE: Reason = { Code: 'None' }
 const ONGOING = 'Transaction is ongoing for the item'
 
-/** Pattern of the errors that DynamoDB reports as the reason of a cancelled transaction; it rejects the request for all others. */
+/** Pattern of error messages that DynamoDB reports as the reason of a cancelled transaction. Other errors reject the whole request. */
 const FOUND_LATE = /^Item size to update|Type mismatch for|does not match the schema/
 
 /** Returns the cancellation reason for a failed write; undefined for an error that rejects the whole request. */

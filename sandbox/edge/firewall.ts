@@ -17,7 +17,7 @@ type Refusal = {
   readonly body: string
 }
 
-/** Function that returns the firewall's refusal of a request; undefined if the request passes. */
+/** Function that inspects a request. It returns the firewall's response to a blocked request; undefined if the request passes. */
 export type Inspect = (request: Inspected) => Refusal | undefined
 
 const Transformations = z.array(z.strictObject({ Priority: z.number(), Type: z.enum(['NONE', 'URL_DECODE']) }))
@@ -110,8 +110,8 @@ const Acl = z.object({
 const IpSet = z.object({ Addresses: z.array(z.string()), IPAddressVersion: z.enum(['IPV4', 'IPV6']) })
 
 /**
- * Returns an imitation of AWS WAF with the web ACL of this ARN. Rate rules also count blocked requests. Counts are exact and the managed
- * rule list matches nothing, unlike in AWS. Throws for parts of the ACL that this code does not support.
+ * Returns an imitation of AWS WAF, configured by the web ACL with this ARN. A rate-based rule also counts the requests that it blocks.
+ * Unlike in AWS, counts are exact and managed rule groups match nothing. Throws for an unknown ARN or an unsupported rule.
  */
 export function createFirewall(deployed: Deployed, aclArn: string, now: () => number): Inspect {
   const acl = deployed('AWS::WAFv2::WebACL', Acl).find(({ arn }) => arn === aclArn)
@@ -140,7 +140,6 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
     throw new Error(`A statement is not known here: ${Object.keys(statement)}`)
   }
 
-  /** Returns a function that counts a request and reports whether the rate limit is exceeded. */
   function createRateCheck(rate: RateBased) {
     const counted = new Map<string, number[]>()
     return (request: Inspected) => {
@@ -171,7 +170,10 @@ export function createFirewall(deployed: Deployed, aclArn: string, now: () => nu
   }
 }
 
-/** Returns the value by which a rate rule groups a request; undefined if the request lacks it and is not counted. */
+/**
+ * Returns the value by which a rate-based rule counts a request, such as the client's address. Returns undefined if the request lacks the
+ * value, so that the rule does not count the request.
+ */
 function instanceOf({ AggregateKeyType, CustomKeys = [] }: RateBased, request: Inspected): string | undefined {
   if (AggregateKeyType === 'IP') return request.address
   const values = CustomKeys.map(({ Header: { Name } }) => request.headers[Name.toLowerCase()])

@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<TrackedDeposit['state'], Status>> = {
   filled: 'filled',
   slow_filled: 'slowFilled',
   expired: 'expired',
-  // The indexer treats the bundle as the payment, even before the depositor's claim.
+  // Across' indexer reports a refund once its bundle is executed, even if the depositor has not claimed it yet.
   refund_deferred: 'refunded',
   refunded: 'refunded',
 }
@@ -55,8 +55,8 @@ const Params = z.object({
 type Params = z.output<typeof Params>
 
 /**
- * Returns `GET /deposit/status` of the bridge's API, about the relayer's deposits. Like the real indexer it errs: any
- * leaf of a bundle counts as a refund, and a failed action counts against the transaction's first fill.
+ * Returns a fake of `GET /deposit/status` of Across' API, for the deposits that the local relayer tracks. It copies two errors of the real
+ * indexer. Any executed leaf of a bundle counts as the refund. A failed action counts against the first fill of its transaction.
  */
 export function depositStatuses(options: {
   readonly chains: readonly LocalChain[]
@@ -126,7 +126,10 @@ type Fill = {
   readonly logIndex: number
 }
 
-/** Gives each fill the next failure after it that no earlier fill took, even if that is wrong. */
+/**
+ * Returns false if the indexer attributes a failed action to this fill. The indexer gives each fill the next failure in the logs, even if
+ * the failure belongs to a later fill.
+ */
 async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: Fill): Promise<boolean> {
   const { logs } = await getTransactionReceipt(clientOf(chain), { hash: transactionHash })
   const fills = parseEventLogs({ abi: spokePoolAbi, eventName: 'FilledRelay', logs })
@@ -141,7 +144,6 @@ async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: 
   return true
 }
 
-/** Returns undefined if the query names no deposits. */
 function filterOf(params: Params): ((relay: TrackedDeposit) => boolean) | undefined {
   const { originChainId, depositId, relayDataHash } = params
   const transactionHash = params.depositTxHash ?? params.depositTxnRef

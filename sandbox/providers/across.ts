@@ -11,7 +11,7 @@ import { type FakeRequest, type FakeService, fake, type ProviderReply } from '..
 import type { Relayer } from '../relayer.ts'
 import { depositStatuses } from './across-status.ts'
 
-/** A chain and its bridged tokens; the same symbol means the same asset. */
+/** Local chain and its bridged tokens. Tokens with the same symbol on two chains are the same asset. */
 export type BridgedChain = LocalChain & { readonly tokens: readonly LocalToken[] }
 
 type ErrorCode = 'INVALID_PARAM' | 'MISSING_PARAM' | 'AMOUNT_TOO_LOW' | 'AMOUNT_TOO_HIGH' | 'ROUTE_NOT_ENABLED'
@@ -27,26 +27,26 @@ class ApiError extends Error {
   }
 }
 
-// Hundredths of a percent of the amount.
+// Fees for the relayer's capital and for the liquidity providers, in basis points of the deposit's amount.
 const CAPITAL_BASIS_POINTS = 4n
 const LP_BASIS_POINTS = 1n
-// Whole tokens: the fees treat every token as worth a dollar.
+// Gas fees and deposit limits in whole tokens, as if each token were worth one dollar.
 const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
 const MAX_DEPOSIT = '2000000'
 const MAX_DEPOSIT_INSTANT = '500000'
-// The relayer's fee may be a quarter of the amount, so the minimum is about four times the gas fee.
+// Maximum relayer fee: a quarter of the deposit's amount. This limit makes the minimum deposit about four times the gas fee.
 const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
-// A quote refers to an older block of Ethereum, which several quotes share.
+// Age of a quote's timestamp in seconds. The real API refers to an older block, so that several quotes share one.
 const QUOTE_AGE_SECONDS = 300n
-// The chosen relayer is exclusive for the duration of a fill. For these origins the API returns a time instead of a
-// period, which would begin later after a reorganisation.
+// Origin chains (Ethereum, Polygon) that may reorganise. Their quotes end the relayer's exclusivity at a fixed time. A period would begin
+// later if a reorganisation moved the deposit to a later block.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n
-/** Longer messages do not fit into a URL. */
+/** Maximum characters of a message in a GET request, because a longer message does not fit into a URL. */
 const MAX_MESSAGE_IN_QUERY = 25_000
 
 const TOKEN = parseAbi(['function balanceOf(address account) view returns (uint256)'])
@@ -82,7 +82,8 @@ type FeeParams = z.output<typeof FeeParams>
 type Route = { readonly from: LocalToken; readonly to: LocalToken }
 
 /**
- * Returns the bridge's `suggested-fees` and `deposit/status`, under /api. Quotes are invented, and their ids say so.
+ * Returns a fake of Across' API under the path /api, with the endpoints `suggested-fees` and `deposit/status`. Quotes are invented, and
+ * their ids begin with `made-up`.
  */
 export function fakeAcross(options: {
   readonly chains: readonly BridgedChain[]
@@ -126,7 +127,7 @@ export function fakeAcross(options: {
       exclusivityDeadline: exclusiveUntil + FILL_SECONDS,
       spokePoolAddress: bridgeContracts(from.chainId).pool,
       destinationSpokePoolAddress: bridgeContracts(to.chainId).pool,
-      // The total that the depositor pays; the next three are its parts.
+      // Total fee of the depositor. The three fees below are its parts.
       totalRelayFee: share(fees.total),
       relayerCapitalFee: share(fees.capital),
       relayerGasFee: share(fees.gas),
@@ -190,7 +191,6 @@ export function fakeAcross(options: {
   })
 }
 
-/** Returns the chain's coin as a token, if the pool accepts it. */
 function wrappedCoinOn({ chainId }: BridgedChain): LocalToken[] {
   const token = findBridgeToken(chainId, toBridgedToken(chainId, COIN_ADDRESS))
   return token ? [{ chainId, name: 'Wrapped Ether', ...token }] : []
@@ -236,7 +236,7 @@ function limitsOf(token: LocalToken, message: string | undefined) {
   }
 }
 
-/** Rounds down. */
+/** Converts an amount between numbers of decimals, rounded down. */
 function scale(amount: bigint, from: number, to: number): bigint {
   return to >= from ? amount * 10n ** BigInt(to - from) : amount / 10n ** BigInt(from - to)
 }

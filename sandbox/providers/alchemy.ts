@@ -5,10 +5,10 @@ import type { LocalToken } from '../chains/world.ts'
 import { type FakeService, fake, type ProviderReply } from '../fake.ts'
 import { type IndexedChain, readCollectibles, readTokens } from './indexed-chain.ts'
 
-/** API key that the fake accepts. */
+/** API key that the fake of Alchemy accepts. */
 export const ALCHEMY_KEY = 'local'
 
-/** Pay-as-you-go limits: compute units per second, over a window of ten seconds. */
+/** Limit of Alchemy's pay-as-you-go plan in compute units per second, averaged over ten seconds. */
 const UNITS_PER_SECOND = 10_000
 const WINDOW_MS = 10_000
 const UNITS = { alchemy_getTokenBalances: 20, alchemy_getTokenMetadata: 10, getNFTsForOwner: 480 }
@@ -19,13 +19,13 @@ const Call = z.object({ id: z.int(), method: z.string(), params: z.array(z.unkno
 type Call = z.output<typeof Call>
 const BalancesParams = z.tuple([z.string(), z.literal('erc20')]).rest(z.object({ pageKey: z.string().optional() }))
 
-/** Alchemy's fake; `units` are the compute units spent. */
+/** Fake of Alchemy. `spent.units` is the sum of the compute units of all served requests. */
 export type FakeAlchemy = FakeService & { readonly spent: { units: number } }
 
 /**
- * Returns Alchemy's wallet index, under /alchemy/<network>, with these chains' tokens and NFTs, even unlisted ones.
- * Other chains are empty. Like the real one it rejects unknown keys, networks and page keys, and limits compute units
- * (https://www.alchemy.com/docs/reference/error-reference).
+ * Returns a fake of Alchemy's wallet index under the path /alchemy/<network>. It lists the tokens (even unlisted ones) and NFTs on these
+ * chains, and nothing on other chains. Like the real API, it limits compute units and rejects unknown keys, networks and page keys. Source:
+ * https://www.alchemy.com/docs/reference/error-reference
  */
 export function fakeAlchemy(
   chains: readonly IndexedChain[],
@@ -34,7 +34,7 @@ export function fakeAlchemy(
   const spent = { units: 0 }
   const window: { at: number; units: number }[] = []
 
-  /** Returns false if the window is exhausted. */
+  /** Counts compute units. Returns false, and counts nothing, if the last ten seconds would exceed the limit. */
   function take(units: number): boolean {
     while (window[0] && window[0].at <= now() - WINDOW_MS) window.shift()
     const used = window.reduce((sum, one) => sum + one.units, 0)
@@ -85,7 +85,6 @@ export function fakeAlchemy(
   return Object.assign(service, { spent })
 }
 
-/** Returns undefined for invalid parameters or an unknown page key. */
 async function balancesOf(chain: IndexedChain | undefined, params: readonly unknown[], pageSize: number) {
   const parsed = BalancesParams.safeParse(params)
   if (!parsed.success) return undefined
@@ -101,7 +100,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
       address: address.toLowerCase(),
       tokenBalances: page.items.map(({ address: contract, balance }) => ({
         contractAddress: contract.toLowerCase(),
-        // Exactly one of the two fields is null.
+        // Exactly one of `tokenBalance` and `error` is null.
         tokenBalance: balance === null ? null : `0x${balance.toString(16).padStart(64, '0')}`,
         error: balance === null ? 'execution reverted' : null,
       })),
@@ -110,7 +109,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
   )
 }
 
-/** Lists the same tokens for every wallet, most of them with a zero balance. */
+/** Lists all tokens of a chain. Every wallet's response has all of them, most with a zero balance. */
 function tokensOf({ tokens, unlisted = [] }: IndexedChain): readonly LocalToken[] {
   return [...tokens, ...unlisted]
 }
@@ -138,7 +137,7 @@ async function pageOfNfts(
   const ownedNfts = page.items.map(({ tokenId, uri, metadata }) => ({
     ...{ contract, tokenId: tokenId.toString(), tokenType: 'ERC721', balance: '1', tokenUri: uri },
     ...{ name: null, description: null, image: {}, animation: {}, acquiredAt: { blockTimestamp: null } },
-    // The metadata's own values replace null.
+    // Values from the NFT's metadata replace the null values above.
     ...pickWords(metadata),
     raw: { tokenUri: uri, metadata, error: null },
   }))
@@ -150,7 +149,6 @@ function pickWords(metadata: object): object {
   return { name, description, image: { originalUrl: image } }
 }
 
-/** Returns undefined for an unknown page key. */
 function pageOf<T>(items: readonly T[], pageKey: string | undefined, size: number) {
   const start = pageKey === undefined ? 0 : Number(/^page-(\d+)$/.exec(pageKey)?.[1] ?? Number.NaN)
   if (Number.isNaN(start) || (start > 0 && start >= items.length)) return undefined

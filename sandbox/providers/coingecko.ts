@@ -6,18 +6,17 @@ import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from '.
 const PUBLIC_RANGE_DAYS = 365
 const FIVE_MINUTES_MS = 300_000
 const HOUR_MS = 3_600_000
-/** Daily volume as a fraction of the capitalisation. */
+/** Invented daily trading volume, as a fraction of a coin's market capitalisation. */
 const TURNOVER = 0.05
 const ALL_DAYS = 36_500
 
 /**
- * Returns CoinGecko's API for the invented market, under /coingecko (https://docs.coingecko.com). `now` is in epoch
- * milliseconds.
+ * Returns a fake of CoinGecko's API under the path /coingecko (https://docs.coingecko.com), with prices of the invented market. `now` is in
+ * epoch milliseconds.
  */
 export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeService {
   const { coins, priceAt } = market
 
-  /** Sorts by size; coins without a price have no rank. */
   const rankCoins = () => {
     const moment = now()
     const sized = coins.map((coin) => ({ coin, size: (priceAt(coin, 'usd', moment) ?? 0) * coin.supply }))
@@ -158,7 +157,10 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
   })
 }
 
-/** Lists the times up to now: every five minutes of one day, every hour of 90 days, else every midnight. */
+/**
+ * Lists the times of a chart's points in epoch milliseconds: every five minutes up to one day, every hour up to 90 days, else every
+ * midnight.
+ */
 function moments(days: number, end: number): number[] {
   const start = end - days * DAY_MS
   if (days <= 90) {

@@ -9,8 +9,8 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { w: 604_800, d: 86_400, 
 const CONFIDENCE = 0.99
 
 /**
- * Returns DefiLlama's prices for the invented market, under /defillama (https://api-docs.defillama.com). Responses omit
- * unknown coins. `now` is in epoch milliseconds.
+ * Returns a fake of DefiLlama's price API under the path /defillama (https://api-docs.defillama.com), with prices of the invented market.
+ * Responses omit unknown coins. `now` is in epoch milliseconds.
  */
 export function fakeDefiLlama(market: MadeUpMarket, now: () => number): FakeService {
   const findCoin = (name: string): MadeUpCoin | undefined => {
@@ -61,7 +61,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): FakeServ
   })
 }
 
-/** Parses a period such as 5m, 2h or 1w, or a number of seconds. */
+/** Returns the seconds of a period such as 5m, 2h or 1w. A period without a unit is in seconds. */
 function secondsOf(period: string): number {
   const [, count, unit = ''] = /^(\d+)([wdhm]?)$/i.exec(period) ?? []
   return Number(count) * (UNIT_SECONDS[unit.toLowerCase()] ?? 1)

@@ -4,14 +4,14 @@ import type { ProviderReply } from '../fake.ts'
 import { type FakeService, fake } from '../fake.ts'
 import { type IndexedChain, readCoin, readCollectibles, readUnlisted } from './indexed-chain.ts'
 
-/** API key that the fake accepts. */
+/** API key that the fake of GoldRush accepts. */
 export const GOLDRUSH_KEY = 'local'
 
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /**
- * Returns GoldRush's wallet index, under /goldrush, with these chains' unlisted tokens and NFTs; other chains are empty
- * (https://goldrush.dev/docs/api-reference).
+ * Returns a fake of GoldRush's API under the path /goldrush. It lists a wallet's coins, unlisted tokens and NFTs on these chains, and
+ * nothing on other chains. Source: https://goldrush.dev/docs/api-reference
  */
 export function fakeGoldRush(chains: readonly IndexedChain[]): FakeService {
   return fake('/goldrush', async ({ parts, headers }) => {

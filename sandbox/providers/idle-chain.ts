@@ -24,14 +24,17 @@ const abi = parseAbi([
   'function arbBlockNumber() view returns (uint256)',
   'function getCurrentBlockTimestamp() view returns (uint256)',
 ])
-// Hashed once, because these chains get hundreds of requests at a time.
+// The selectors are computed once, because these chains get hundreds of requests at a time.
 const BLOCK_NUMBERS = ['getBlockNumber()', 'arbBlockNumber()'].map((name) => toFunctionSelector(name))
 const BLOCK_TIMESTAMP = toFunctionSelector('getCurrentBlockTimestamp()')
 
 const BlockParams = z.tuple([z.string()]).rest(z.unknown())
 const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })]).rest(z.unknown())
 
-/** Returns nodes of chains with blocks but without balances or events, under /idle/<chain id>. */
+/**
+ * Returns fake RPC nodes of chains that have blocks but no balances or events, under the path /idle/<chain id>. `now` is in epoch
+ * milliseconds.
+ */
 export function fakeIdleChains(now: () => number): FakeService {
   return fake('/idle', ({ parts: [chainId], body }) =>
     jsonRpcReply(body, (call) => resultOf(call, Number(chainId), now())),
@@ -67,7 +70,7 @@ function resultOf({ method, params }: JsonRpcCall, chainId: number, moment: numb
   return Object.hasOwn(results, method) ? results[method]?.() : undefined
 }
 
-/** Returns block number or time if requested, otherwise a zero word. */
+/** Executes a call of Multicall3. Calls for the block's number or time return that value; all other calls return a zero word. */
 function aggregate(data: Hex, head: bigint): Hex {
   const { functionName, args } = decodeFunctionData({ abi, data })
   if (functionName !== 'aggregate3') return ZERO_WORD
@@ -81,7 +84,7 @@ function answerTo(callData: Hex, head: bigint): Hex {
   return BLOCK_NUMBERS.includes(selector) ? numberToHex(head, { size: 32 }) : ZERO_WORD
 }
 
-/** Returns seconds since 1970. */
+/** Returns a block's time in seconds since 1970. */
 function timeOf(number: bigint): bigint {
   return (number * BigInt(BLOCK_MS)) / 1000n
 }

@@ -3,10 +3,10 @@ import { getBalance, getContractEvents, readContract } from 'viem/actions'
 import type { LocalToken, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
 
-/** A chain whose tokens and NFTs the wallet indexes read. */
+/** Local chain whose tokens and NFTs the fakes of wallet indexes (Alchemy, GoldRush) list. */
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'tokens' | 'unlisted' | 'collectibles'>
 
-/** `balance` is null if the call reverts. */
+/** Token with a wallet's balance; null if `balanceOf` reverts. */
 type HeldToken = LocalToken & { readonly balance: bigint | null }
 
 const DATA_URI = 'data:application/json;base64,'
@@ -18,17 +18,17 @@ const abi = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
 
-/** Reads a wallet's balance of the chain's coin. */
+/** Reads a wallet's balance of the chain's native coin, in wei. */
 export function readCoin(chain: IndexedChain, wallet: Address): Promise<bigint> {
   return getBalance(clientOf(chain), { address: wallet })
 }
 
-/** Reads a wallet's balances of the tokens on no list. */
+/** Reads a wallet's balances of the chain's unlisted tokens (tokens that no token list contains), in their smallest units. */
 export function readUnlisted(chain: IndexedChain, wallet: Address): Promise<HeldToken[]> {
   return readTokens(chain, chain.unlisted ?? [], wallet)
 }
 
-/** Reads a wallet's balances of these tokens. */
+/** Reads a wallet's balances of these tokens, in their smallest units. */
 export function readTokens(chain: IndexedChain, tokens: readonly LocalToken[], wallet: Address): Promise<HeldToken[]> {
   const client = clientOf(chain)
   return Promise.all(
@@ -44,13 +44,13 @@ export function readTokens(chain: IndexedChain, tokens: readonly LocalToken[], w
   )
 }
 
-/** Reads a wallet's NFTs with their metadata; undefined if it has none. */
+/** Reads a wallet's NFTs with their metadata; undefined if the wallet has no NFTs. */
 export async function readCollectibles(chain: IndexedChain, wallet: Address) {
   const { collectibles: address } = chain
   if (!address) return undefined
   const client = clientOf(chain)
   const events = await getContractEvents(client, { address, abi, eventName: 'Transfer', fromBlock: 0n, strict: true })
-  // The last recipient is the owner.
+  // Later transfers overwrite earlier ones. The map has each NFT's last transfer, whose recipient owns the NFT.
   const transfers = new Map(events.map(({ args }) => [args.tokenId, args]))
   const owned = [...transfers.values()].filter(({ to }) => isAddressEqual(to, wallet))
   if (owned.length === 0) return undefined

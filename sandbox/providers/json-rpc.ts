@@ -1,11 +1,11 @@
 import type { ProviderReply } from '../fake.ts'
 
-/** A received call; `params` is an array or an object. */
+/** JSON-RPC call that a fake node received. `params` is an array or an object. */
 export type JsonRpcCall = { readonly method: string; readonly params: unknown }
 
 type Envelope = JsonRpcCall & { readonly id: unknown }
 
-/** Returns the reply to a JSON-RPC 2.0 call or batch; an undefined result means an unknown method. */
+/** Returns the reply to a JSON-RPC 2.0 call or batch. A method is unknown if `resultOf` returns undefined. */
 export function jsonRpcReply(body: string, resultOf: (call: JsonRpcCall) => unknown): ProviderReply {
   const received: Envelope | Envelope[] = JSON.parse(body || '{}')
   const answer = ({ id = null, method, params }: Envelope) => {

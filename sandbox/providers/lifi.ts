@@ -6,8 +6,8 @@ import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
 const SOLANA_NATIVE = '11111111111111111111111111111111'
 
 /**
- * Returns LI.FI's list of these tokens and all native coins with invented prices, under /lifi (https://docs.li.fi).
- * `now` is in epoch milliseconds.
+ * Returns a fake of LI.FI's token list under the path /lifi (https://docs.li.fi). It lists these tokens and all native coins, with prices
+ * of the invented market. `now` is in epoch milliseconds.
  */
 export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], now: () => number): FakeService {
   const figuresOf = (coin: MadeUpCoin | undefined) => {

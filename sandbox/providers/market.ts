@@ -2,31 +2,34 @@ import { CHAINS } from '../../lib/chain/registry.ts'
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
 import type { LocalToken } from '../chains/world.ts'
 
-/** A token that the invented market prices; Solana's addresses are base58. */
+/** Token with a price in the invented market. A Solana token has a base58 address. */
 export type MarketToken = Omit<LocalToken, 'address'> & { readonly address: string }
 
 /** A coin of the invented market. */
 export type MadeUpCoin = {
-  /** CoinGecko's id; real for local and native coins. */
+  /** CoinGecko id: real for a coin that exists, invented for a made-up coin. */
   readonly id: string
   readonly symbol: string
   readonly name: string
-  /** Whole coins. */
+  /** Circulating supply in whole coins. */
   readonly supply: number
   readonly platforms: Readonly<Record<string, string>>
-  /** The missing field, as for some real coins: the price or its 24-hour change. */
+  /** Value that the market does not report for this coin: its price or its 24-hour change. The real CoinGecko lacks such values too. */
   readonly unknown: 'price' | 'change' | undefined
-  /** Middle price in US dollars, maximum deviation as a logarithm, and initial wave phases. */
+  /**
+   * Middle of the price in US dollars. `swing` is the maximum deviation as a natural logarithm, and `phases` are the initial phases of the
+   * price waves.
+   */
   readonly middle: number
   readonly swing: number
   readonly phases: readonly number[]
 }
 
-/** The invented market: every number depends only on the time (epoch milliseconds). */
+/** Market of invented prices, which depend only on the coin and the time. `moment` is in epoch milliseconds. */
 export type MadeUpMarket = {
   readonly coins: readonly MadeUpCoin[]
   coinAt(platform: string, address: string): MadeUpCoin | undefined
-  /** Returns undefined before the market began, or if the price is unknown. */
+  /** Returns a coin's price; undefined before 2018, when the market begins, or for a coin without a price. */
   priceAt(coin: MadeUpCoin, currency: Currency, moment: number): number | undefined
 }
 
@@ -35,7 +38,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const MARKET_BEGAN = Date.UTC(2018, 0, 1)
 const MADE_UP_COINS = 290
-/** Wave lengths of a price, each with its share of the swing. */
+/** Waves that form a price: period in milliseconds, and share of the maximum deviation. */
 const WAVES = [
   [31 * HOUR_MS, 0.08],
   [9 * DAY_MS, 0.17],
@@ -43,7 +46,10 @@ const WAVES = [
   [402 * DAY_MS, 0.45],
 ] as const
 
-/** Coins of the local chains, and native coins. Their prices are invented too. */
+/**
+ * Coins that exist: CoinGecko id, symbol, name, middle price in US dollars, supply in whole coins, maximum deviation. Their prices are
+ * invented.
+ */
 const REAL_COINS = [
   ['bitcoin', 'btc', 'Bitcoin', 92_000, 19_900_000, 0.35],
   ['ethereum', 'eth', 'Ethereum', 3_100, 120_000_000, 0.4],
@@ -61,7 +67,7 @@ const COIN_OF_SYMBOL: Readonly<Record<string, string>> = {
   ...{ USDC: 'usd-coin', USDT: 'tether', DAI: 'dai', MORPHO: 'morpho' },
 }
 
-/** Approximate value of a US dollar; a coin's id means that coin's price. */
+/** Approximate value of one US dollar in each currency. A CoinGecko id means that the currency is that coin. */
 const PER_DOLLAR = {
   ...{ usd: 1, eur: 0.86, gbp: 0.76, chf: 0.8, jpy: 156, aed: 3.67, ars: 1_420, aud: 1.54, bdt: 122, bhd: 0.377 },
   ...{ bmd: 1, brl: 5.35, cad: 1.4, clp: 930, cny: 7.1, czk: 20.9, dkk: 6.45, gel: 2.7, hkd: 7.78, huf: 331 },
@@ -74,7 +80,7 @@ const PER_DOLLAR = {
 const UNITS_OF_COIN: Partial<Record<Currency, number>> = { bits: 1e6, sats: 1e8 }
 const CURRENCY_SWING = 0.02
 
-/** Returns a market of about 300 coins with these tokens on their chains. */
+/** Creates a market of about 300 coins. `tokens` are the contracts of these coins on their chains. */
 export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
   const coins = [...realCoins(tokens), ...madeUpCoins()]
   const byId = new Map(coins.map((coin) => [coin.id, coin]))
@@ -108,12 +114,12 @@ export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
   }
 }
 
-/** Returns the start of a time's minute; prices change once a minute. */
+/** Rounds a time in epoch milliseconds down to the minute, because prices change once a minute. */
 export function minuteOf(moment: number): number {
   return Math.floor(moment / MINUTE_MS) * MINUTE_MS
 }
 
-/** Returns a number rounded like those of the real services. */
+/** Rounds a number to 10 significant digits, about as the real services do. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(10))
 }
@@ -139,7 +145,10 @@ function realCoins(tokens: readonly MarketToken[]): MadeUpCoin[] {
   }))
 }
 
-/** Creates coins in descending size, all smaller than real ones. One lacks its price change, the last its price. */
+/**
+ * Creates coins by descending market capitalisation, all smaller than coins that exist. The second to last lacks its price change, and the
+ * last its price.
+ */
 function madeUpCoins(): MadeUpCoin[] {
   return Array.from({ length: MADE_UP_COINS }, (_, index) => {
     const number = index + 1
@@ -158,7 +167,7 @@ function madeUpCoins(): MadeUpCoin[] {
   })
 }
 
-/** Returns a smooth value from -1 to 1. */
+/** Returns a coin's price deviation at a time, as a smooth value from -1 to 1. */
 function wave(phases: readonly number[], moment: number): number {
   return WAVES.reduce((sum, [length, part], index) => {
     const turns = moment / length + (phases[index] ?? 0)
@@ -170,7 +179,7 @@ function phasesOf(name: string): number[] {
   return WAVES.map(([length]) => fractionOf(`${name} ${length}`))
 }
 
-/** Returns a fraction in [0, 1) by FNV-1a. */
+/** Hashes a text with FNV-1a to a fraction in [0, 1). */
 function fractionOf(text: string): number {
   const hash = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
   return (hash >>> 0) / 2 ** 32

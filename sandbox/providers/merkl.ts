@@ -17,12 +17,12 @@ import { type FakeRequest, type FakeService, fake, type ProviderReply } from '..
 import type { Rewards } from '../rewards.ts'
 import { DAY_MS, type MadeUpMarket, rounded } from './market.ts'
 
-/** A chain whose tokens and vaults Merkl lists; campaigns need a reward token. */
+/** Local chain whose tokens and vaults the fake of Merkl lists. A chain without `rewardToken` has no reward campaigns. */
 export type RewardedChain = LocalChain &
   Pick<LocalWorld, 'tokens' | 'unlisted' | 'rewardToken'> &
   Partial<Pick<LocalWorld, 'vaults'>>
 
-/** `apr` is in percent, null until it is measured. */
+/** Vault with its reward campaigns. `apr` is the yearly rate in percent; null if Merkl has not measured the rate yet. */
 type Programme = {
   readonly vault: Pick<LocalVault, 'address' | 'name' | 'type'>
   readonly campaigns: readonly { readonly token: LocalToken; readonly apr: number | null }[]
@@ -31,21 +31,21 @@ type Programme = {
 const MAX_ITEMS = 100
 const CAMPAIGN_DAYS = 30
 const DAYS_A_YEAR = 365
-/** US dollars in each vault, which determine the daily rewards. */
+/** Assumed value of each vault in US dollars, from which the daily rewards are computed. */
 const TVL = 1_000_000
-/** Percent per year by token and vault name; null until it is measured. */
+/** Campaign rates in percent per year, by vault name and token symbol; null for a rate that is not measured yet. */
 const CAMPAIGNS: Readonly<Record<string, Readonly<Record<string, number | null>>>> = {
   'Cove USDC Savings': { MORPHO: 2.4, USDC: 0.9 },
   'Harbor USDC': { MORPHO: 1.35 },
   'Causeway USDC': { MORPHO: null },
   'Mooring DAI Savings': { MORPHO: 3.1 },
 }
-/** More than one page of vaults on each chain. */
+/** Number of invented vaults with a campaign on each chain. It exceeds the page size of 100, so that clients must read several pages. */
 const OTHER_PROGRAMMES = 120
 
 /**
- * Returns Merkl's v4 API for these chains, under /merkl (https://api.merkl.xyz/docs), with a request limit. `now` is in
- * epoch milliseconds. Campaigns, rates and error messages are invented.
+ * Returns a fake of Merkl's v4 API under the path /merkl (https://api.merkl.xyz/docs), with a limit of requests per second. Campaigns,
+ * rates and error messages are invented. `now` is in epoch milliseconds.
  */
 export function fakeMerkl(options: {
   readonly chains: readonly RewardedChain[]
@@ -58,7 +58,7 @@ export function fakeMerkl(options: {
   const recent: number[] = []
   const claimed = new Map<string, { readonly amount: bigint; readonly at: number }>()
 
-  /** Returns false if the last second had too many requests. */
+  /** Counts a request. Returns false if the last second already had the maximum number of requests. */
   const take = () => {
     while (recent[0] !== undefined && recent[0] <= now() - 1000) recent.shift()
     if (recent.length >= rewards.settings.requestsPerSecond) return false
@@ -72,7 +72,7 @@ export function fakeMerkl(options: {
     const price = coin ? (market.priceAt(coin, 'usd', now()) ?? null) : null
     return { address: getAddress(address), chainId: chain.chainId, symbol, decimals, price }
   }
-  /** Returns the claimed amount, which may be minutes old. */
+  /** Returns an account's claimed amount, which may be minutes old, as in the real Merkl API. */
   const claimedOf = async (chain: RewardedChain, account: Address, token: Address) => {
     const key = [chain.chainId, account, token].join().toLowerCase()
     const known = claimed.get(key)
@@ -158,7 +158,6 @@ export function fakeMerkl(options: {
   })
 }
 
-/** Lists campaigns of local vaults, and of vaults that do not exist. */
 function programmesOf({ vaults = [], rewardToken, ...chain }: RewardedChain): Programme[] {
   if (!rewardToken) return []
   const tokens = tokensOf({ ...chain, rewardToken })
@@ -191,7 +190,6 @@ function campaignId(vault: Address, token: Address): Hex {
   return keccak256(concat([vault, token]))
 }
 
-/** Returns undefined if Merkl does not know one of the chains. */
 function knownChainIds(query: URLSearchParams): number[] | undefined {
   const ids = (query.get('chainId') ?? '').split(',').map((text) => {
     return CHAINS.find(({ id, kind }) => kind === 'evm' && `${id}` === text)?.id

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Provider } from '../fake.ts'
 
-/** AWS adds a suffix to a secret's name. */
+/** A secret's ARN consists of this prefix, the secret's name, and a suffix that AWS adds. */
 const ARN = 'arn:aws:secretsmanager:eu-west-1:000000000000:secret:'
 const ADDED = '-a1B2c3'
 
@@ -20,8 +20,9 @@ export function secretArn(name: string): string {
 }
 
 /**
- * Returns AWS Secrets Manager's CreateSecret, GetSecretValue and PutSecretValue over these JSON values by name, which
- * it changes (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+ * Returns a fake of AWS Secrets Manager with CreateSecret, GetSecretValue and PutSecretValue. `secrets` has JSON values by name;
+ * CreateSecret and PutSecretValue change this object. Source:
+ * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
 export function fakeSecretsManager(secrets: Record<string, unknown>): Provider {
   const describe = (Name: string) => ({ ARN: secretArn(Name), Name, VersionId: versionOf(secrets[Name]) })
@@ -53,7 +54,6 @@ function versionOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }
 
-/** A secret id is an ARN or a name. */
 function nameOf(secretId = ''): string {
   return secretId.startsWith(ARN) ? secretId.slice(ARN.length, -ADDED.length) : secretId
 }

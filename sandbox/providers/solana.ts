@@ -11,7 +11,7 @@ const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 const USDC = { mint: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6 }
 const USDT = { mint: 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', decimals: 6 }
-/** A token of Token-2022 on none of our lists. */
+/** Token of the Token-2022 program, which no token list of the service contains. */
 const PYUSD = { mint: '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo', decimals: 6 }
 
 type Account = { readonly mint: string; readonly decimals: number; readonly amount: bigint }
@@ -20,7 +20,7 @@ type Holdings = { readonly lamports: number; readonly accounts: Readonly<Record<
 const LOCAL_HOLDINGS: Holdings = {
   lamports: 12_500_000_000,
   accounts: {
-    // Two accounts of one mint, as wallets sometimes have.
+    // The wallet has two token accounts for USDC, as real wallets sometimes have.
     [TOKEN]: [
       { ...USDC, amount: 1_200_000_000n },
       { ...USDC, amount: 50_000_000n },
@@ -32,13 +32,13 @@ const LOCAL_HOLDINGS: Holdings = {
 
 const CHAIN_ID = 1_151_111_081_099_710
 
-/** Tokens of Solana that the invented market prices. */
+/** Solana tokens with a price in the invented market. */
 export const SOLANA_TOKENS: readonly MarketToken[] = [
   { chainId: CHAIN_ID, address: USDC.mint, symbol: 'USDC', name: 'USD Coin', decimals: USDC.decimals },
   { chainId: CHAIN_ID, address: USDT.mint, symbol: 'USDT', name: 'Tether USD', decimals: USDT.decimals },
 ]
 
-// Values after the first steps of SIMD-0437.
+// Rent of Solana accounts after the first steps of SIMD-0437, which lowers the rent gradually.
 const LAMPORTS_PER_BYTE = 5_080
 const ACCOUNT_BYTES = 128
 
@@ -48,8 +48,8 @@ const Size = z.tuple([z.number()]).rest(z.unknown())
 const Assets = z.object({ ownerAddress: z.string() })
 
 /**
- * Returns a Solana node with the Digital Asset Standard API, under /solana. Holdings are invented: tokens and NFTs in
- * the local wallet, a little SOL and USDC elsewhere (https://solana.com/docs/rpc).
+ * Returns a fake Solana node with the Digital Asset Standard API, under the path /solana (https://solana.com/docs/rpc). `SOLANA_WALLET` has
+ * invented tokens and NFTs. Any other wallet has a little SOL and USDC.
  */
 export function fakeSolana(): FakeService {
   return fake('/solana', ({ body }) => jsonRpcReply(body, resultOf))

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS } from '../../lib/core/time.ts'
 
-/** Simulated faults of the queues; real SQS shows each of them at times. */
+/** Simulated faults of queues, each of which can occur in real SQS. Shares are from 0 to 1. */
 export type QueueFaults = {
-  /** Share of messages that are delivered again, because a server missed their deletion. */
+  /** Share of received messages that are delivered twice, as after a server that missed a deletion. */
   twice: number
-  /** True for delivery in random order; otherwise the message that has waited longest comes first. */
+  /** True for delivery in random order. Otherwise the message that has been visible longest comes first. */
   disorder: boolean
   /** Milliseconds for which a new message stays invisible. */
   heldBackMs: number
-  /** Share of messages that a receive without waiting misses, because it queries only some of SQS's servers. */
+  /** Share of messages that a receive without long polling misses. Such a receive queries only some of SQS's servers. */
   passedOver: number
   shortBatches: boolean
-  /** Share of the messages in a sent batch that are rejected. */
+  /** Share of entries that a batch request rejects when it sends or deletes messages. */
   refused: number
   /** Messages per second that a redrive of dead letters moves; SQS moves at most 500. */
   movedPerSecond: number
@@ -21,7 +21,7 @@ export type QueueFaults = {
   down: boolean
 }
 
-/** Numbers of a queue's messages. `hidden` messages were received and are not yet deleted. */
+/** Numbers of a queue's messages. `hidden` messages were received, and are invisible until their visibility timeout ends. */
 export type QueueCounts = { readonly visible: number; readonly delayed: number; readonly hidden: number }
 
 type Message = {
@@ -30,13 +30,13 @@ type Message = {
   readonly sentAt: number
   /** Trace id of the invocation that sent the message. */
   readonly trace: string | undefined
-  /** Message group: the tenant of a message. A message without one counts as its own tenant. */
+  /** Message group id: the tenant of a message, for SQS's fair queues. Messages without a group id never count as noisy. */
   readonly group: string | undefined
   visibleAt: number
   receives: number
   firstReceivedAt: number | undefined
   lastReceivedAt: number | undefined
-  /** Handle of the last receive. Only this one deletes the message. */
+  /** Receipt handle of the last receive. Older handles of this message delete nothing. */
   receipt: string | undefined
 }
 
@@ -50,7 +50,7 @@ export type Queue = {
   readonly mostReceives: number
   readonly keptMs: number
   messages: Message[]
-  /** Time at which a pending purge ends. It also deletes messages sent until then. */
+  /** Epoch milliseconds at which a pending purge deletes all messages, even messages sent meanwhile. */
   emptyAt: number | undefined
 }
 
@@ -59,7 +59,7 @@ type MoveTask = {
   readonly source: Queue
   readonly destination: Queue
   readonly startedAt: number
-  /** Number of messages in the queue when the move started. */
+  /** Number of visible messages in the source queue when the move started. */
   readonly toMove: number
   moved: number
   status: 'RUNNING' | 'COMPLETED'
@@ -70,17 +70,17 @@ export const ACCOUNT = '000000000000'
 const REGION = 'eu-west-1'
 /** Default number of days for which SQS keeps a message. */
 const KEPT_DAYS = 4
-/** Duration of a purge in milliseconds. It also deletes messages sent meanwhile, and further purges are rejected until it ends. */
+/** Duration of a purge in milliseconds. SQS rejects further purges until the purge ends. */
 const PURGE_MS = 60_000
 /** Maximum milliseconds for which a message can stay hidden after a receive. */
 const MAX_HIDDEN_MS = 12 * HOUR_MS
 /**
- * Thresholds above which SQS's fair queues treat a tenant as noisy: a share of all messages in flight, and a number of its own. Source:
- * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+ * SQS's fair queues treat a tenant as noisy if it exceeds both thresholds: its share of all messages in flight, and its number of them.
+ * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
  */
 const NOISY = { share: 0.1, messages: 30 }
 
-/** Creates the logic of SQS without HTTP: queues, messages, and moves between queues. */
+/** Creates an in-memory imitation of SQS without its HTTP API: queues, messages, and moves between queues. */
 export function createBroker({
   lies,
   now,
@@ -126,7 +126,7 @@ export function createBroker({
     return message
   }
 
-  /** Moves the messages that are due by now; completes the move once no message is left. */
+  /** Moves as many messages as `movedPerSecond` allows by now. Completes the move once no visible message is left. */
   function continueMove(task: MoveTask): void {
     const { source, destination, startedAt } = task
     const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
@@ -201,8 +201,8 @@ export function createBroker({
     isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,
 
     /**
-     * Receives messages and hides them. Messages that were received too often move to the dead-letter queue. Noisy tenants come last, those
-     * with fewer messages in flight first.
+     * Receives at most `most` messages and hides them for `hiddenSeconds`. Messages that were received too often move to the dead-letter
+     * queue. Messages of noisy tenants come last; among them, tenants with fewer messages in flight come first.
      */
     receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
       const inFlight = listInFlight(queue)
@@ -238,7 +238,7 @@ export function createBroker({
       queue.messages = queue.messages.filter((message) => message.receipt !== receipt)
     },
 
-    /** Hides a received message for these seconds from now, at most 12 hours after its receive. */
+    /** Hides a received message for `seconds` from now, at most 12 hours after its receive. */
     hide(queue: Queue, receipt: string, seconds: number): 'hidden' | 'not in flight' | 'too long' {
       const message = listInFlight(queue).find((candidate) => candidate.receipt === receipt)
       if (!message) return 'not in flight'
@@ -248,14 +248,17 @@ export function createBroker({
       return 'hidden'
     },
 
-    /** Starts a purge; returns false if one is pending. */
+    /** Starts a purge. Returns false if a purge is already pending. */
     purge(queue: Queue): boolean {
       if (queue.emptyAt !== undefined) return false
       queue.emptyAt = now() + PURGE_MS
       return true
     },
 
-    /** Starts to move a queue's messages to another. Returns the task's handle; undefined if a move is running. */
+    /**
+     * Starts to move all messages of a queue to another queue. Returns the task's handle; undefined if a move from this queue is already
+     * running.
+     */
     startMove(source: Queue, destination: Queue): string | undefined {
       if (tasks.some((task) => task.source === source && task.status === 'RUNNING')) return undefined
       const handle = Buffer.from(randomUUID()).toString('base64')
@@ -269,7 +272,7 @@ export function createBroker({
   }
 }
 
-/** Returns the elements that satisfy the predicate, and the others. */
+/** Splits a list into the elements that satisfy the predicate, and the elements that do not. */
 export function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   const { first = [], second = [] } = Object.groupBy(all, (one) => (isFirst(one) ? 'first' : 'second'))
   return [first, second]

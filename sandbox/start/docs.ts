@@ -7,12 +7,14 @@ import { fileURLToPath } from 'node:url'
 import { docsPolicy } from '../../infra/docs-policy.ts'
 import { builtSite, contentTypeOf, pageHeaders, type SiteOptions } from '../built-site.ts'
 
-/** Settings of the local documentation. */
+/** Settings of the local documentation website. */
 export type DocsSettings = {
   /** API key that the pages insert into their examples. */
   readonly apiKey: string
   readonly folder: string
-  /** Value of PATH with which a build finds npm, because the functions' thread has no environment variables of its own. */
+  /**
+   * Value of the environment variable PATH, with which a build finds npm. The thread that serves the documentation has no PATH of its own.
+   */
   readonly path: string | undefined
 }
 
@@ -28,8 +30,9 @@ const SOURCES = [
 const HEADERS = pageHeaders(docsPolicy())
 
 /**
- * Serves the documentation at `/docs/` and redirects `/` there. Returns false for requests of the API. Opening a page rebuilds an outdated
- * site, and shows the old one meanwhile. `build` throws an Error with the reason if it fails. The deployed API has no such pages.
+ * Returns a handler that serves the documentation at `/docs/` and redirects `/` to it. The handler returns false for API requests. Opening
+ * a page starts a rebuild of an outdated website, and shows the old one meanwhile. If `build` throws, the next page shows the error's
+ * message.
  */
 export function serveDocs(
   { apiKey, folder, path: binaries }: DocsSettings,
@@ -48,7 +51,6 @@ export function serveDocs(
     reply(response, '404.html', (await site.read('404.html')) ?? 'Not found', 404)
   }
 
-  /** Starts a rebuild if needed. Returns a page about the problem if the last build failed or no site exists yet. */
   const refresh = async (): Promise<string | undefined> => {
     const reason = failure
     failure = undefined
@@ -81,7 +83,6 @@ function reply(response: ServerResponse, name: string, content: string | Buffer,
     .end(content)
 }
 
-/** Builds the documentation. Throws an Error with the last lines of output if the build fails. */
 async function buildSite(binaries: string | undefined): Promise<void> {
   const building = spawn(process.execPath, ['scripts/docs-site.ts'], {
     cwd: ROOT,

@@ -5,7 +5,7 @@ import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
 import { type DocsSettings, serveDocs } from './docs.ts'
 import { tamper } from './tamper.ts'
 
-/** Settings of the functions' thread, its first message. They arrive once the chains and tables exist. */
+/** Settings of the worker thread that runs the functions. The main thread sends them first, once the chains and tables exist. */
 export type ServiceSettings = {
   readonly environment: Readonly<Record<string, string>>
   readonly gateway: GatewayOptions
@@ -13,11 +13,11 @@ export type ServiceSettings = {
   readonly controlsUrl: string
 }
 
-/** Changes of the thread's behaviour, its later messages. */
+/** Message that later changes the worker thread's behaviour: respond with 429 for some seconds, or tamper with responses. */
 export type Switches = { readonly throttleSeconds?: number; readonly tampers?: boolean }
 
-// The functions run in a thread of their own, which gives them their own environment variables and log. It reports when they are loaded,
-// receives the settings, and reports when it serves requests.
+// The functions run in a worker thread, so that they have their own environment variables and log. The thread posts 'loaded', waits for its
+// settings, and posts 'serving' once it serves requests.
 if (parentPort) {
   await loadHandlers()
   parentPort.postMessage('loaded')

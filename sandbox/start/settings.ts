@@ -4,21 +4,21 @@ import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from '../node-prof
 
 /** Settings of `npm start`, from environment variables. */
 export type Settings = {
-  /** PORT; by default the first free one from 4000. */
+  /** PORT: port of the API; by default the first free port from 4000. */
   readonly port: number
-  /** WALLET_PORT; by default the first free one from 3000. */
+  /** WALLET_PORT: port of the demo wallet; by default the first free port from 3000. */
   readonly walletPort: number
   /** ORIGINS: further origins whose pages may call the API. */
   readonly origins: readonly string[]
   /** MARKETS=real: uses prices, charts and token lists of the real services. */
   readonly realMarkets: boolean
-  /** PAST=none: starts chains without history. */
+  /** PAST=none: starts chains without history (past deposits and withdrawals). */
   readonly withPast: boolean
-  /** NODES: node profiles in front of the chains; by default two plain nodes. */
+  /** NODES: profiles of the imitated RPC nodes in front of each chain; by default two nodes without limits. */
   readonly nodes: readonly NodeProfileName[]
-  /** INDEXES: wallet indexes in the order in which the service calls them, or none; by default GoldRush. */
+  /** INDEXES: wallet indexes (APIs that list a wallet's tokens) in the order of their use, or none; by default GoldRush. */
   readonly indexes: readonly IndexName[]
-  /** BLOCK_SECONDS; by default 1. */
+  /** BLOCK_SECONDS: seconds between two blocks, from 0.1 to 60; by default 1. */
   readonly blockSeconds: number
 }
 
@@ -86,7 +86,6 @@ function parseNodeProfile(name: string): NodeProfileName {
   throw new Error(`NODES contains ${name}; valid are ${Object.keys(NODE_PROFILES).join(', ')}.`)
 }
 
-/** Returns whether a variable has this word as value; throws for another value. */
 function isChosen(name: string, value: string | undefined, word: string): boolean {
   if (value && value !== word) throw new Error(`${name} is ${value}; it can be ${word}, or left out.`)
   return value === word

@@ -7,14 +7,14 @@ import type { TableNames } from '../dynamo.ts'
 import type { LocalStates } from './states.ts'
 import type { LocalWebhook } from './webhook.ts'
 
-/** Content of the file with the addresses and keys of the running local service. */
+/** Content of the file `STATE_FILE`: addresses and keys of the running local service. */
 export type LocalState = {
   readonly walletUrl: string
   readonly baseUrl: string
   readonly apiKey: string
-  /** A client with a single vault. */
+  /** Second client of the API, with a single vault. */
   readonly otherClient: { readonly apiKey: string }
-  /** Chains of the sandbox. The service reads through `nodeUrls`; `rpcUrl` is the chain itself. */
+  /** Local chains. The service reads a chain through the imitated nodes at `nodeUrls`; `rpcUrl` bypasses these nodes. */
   readonly chains: readonly {
     readonly chainId: number
     readonly rpcUrl: string
@@ -26,9 +26,11 @@ export type LocalState = {
   readonly curator: { readonly settlesEverySeconds: number; readonly safe: Address; readonly valuationManager: Address }
   readonly providersUrl: string
   readonly controlsUrl: string
-  /** Webhook that belongs to the client of `apiKey`. */
+  /** Webhook of the client that owns `apiKey`. */
   readonly webhook: LocalWebhook
-  /** Prepared states; undefined if the chains have no history. */
+  /**
+   * Requests that show prepared deposits, rewards and transfers in each status, such as pending; undefined if the chains have no history.
+   */
   readonly states?: LocalStates
   /** Public part of the key that signs responses. */
   readonly signingKey: PublicKey
@@ -37,13 +39,13 @@ export type LocalState = {
   readonly tables: TableNames
 }
 
-/** Path of the state file. */
+/** Path of the JSON file that contains the `LocalState` of the running service. */
 export const STATE_FILE = '.local/state.json'
 
 /** Path of the file with environment variables, for `node --env-file`. */
 export const ENV_FILE = '.local/.env'
 
-/** Writes the state file and the environment file, readable only by their owner. */
+/** Writes the files `STATE_FILE` and `ENV_FILE`, readable only by their owner. */
 export async function writeState(state: LocalState): Promise<void> {
   await mkdir(dirname(STATE_FILE), { recursive: true })
   await writeFile(STATE_FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
@@ -66,7 +68,7 @@ function environmentOf({ baseUrl, apiKey, chains, vaults, accounts: [account] }:
     .join('')
 }
 
-/** Reads the state file; throws if no service is running. */
+/** Reads the file `STATE_FILE`. Throws if no service is running. */
 export async function readState(): Promise<LocalState> {
   const text = await readFile(STATE_FILE, 'utf8').catch(() => {
     throw new Error('The local service is not running. Start it in another terminal: npm start')
@@ -74,10 +76,13 @@ export async function readState(): Promise<LocalState> {
   return JSON.parse(text)
 }
 
-/** Lock of this folder: a symbolic link whose target is a process id, because link and target are created atomically. */
+/**
+ * Lock of the working folder: a symbolic link whose target is the id of the process that holds the lock. Creating a link with its target is
+ * atomic.
+ */
 const LOCK = '.local/process'
 
-/** Locks this folder until `releaseFolder` is called; throws if another running process holds the lock. */
+/** Locks the working folder, so that only one service runs in it. Throws if another running process holds the lock. */
 export async function lockFolder(): Promise<void> {
   await mkdir(dirname(LOCK), { recursive: true })
   while (!(await linked(LOCK, `${process.pid}`))) {
@@ -91,7 +96,7 @@ export async function lockFolder(): Promise<void> {
   }
 }
 
-/** Releases the lock of this folder. */
+/** Releases the lock of the working folder. */
 export async function releaseFolder(): Promise<void> {
   await rm(LOCK, { force: true })
 }
@@ -115,7 +120,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Removes the state file and the environment file. */
+/** Removes the files `STATE_FILE` and `ENV_FILE`. */
 export async function removeState(): Promise<void> {
   await Promise.all([STATE_FILE, ENV_FILE].map((file) => rm(file, { force: true })))
 }

@@ -8,21 +8,24 @@ import type { Backends } from '../backends.ts'
 import type { State, States } from '../chains/states.ts'
 import { exchange } from '../exchange.ts'
 
-/** Prepared states. Requests without an API key of their own use `apiKey`. */
+/** API requests that show prepared states, such as a pending deposit. A request without its own API key uses `apiKey`. */
 export type LocalStates = {
   readonly apiKey: string
   readonly questions: Readonly<Record<string, State & { readonly apiKey?: string }>>
 }
 
-/** Limits of a key: the maximum deposit in the smallest unit, and a chain that the key may not use. */
+/** Maximum deposit of the limited API key, in the smallest unit of USDC. `OTHER_CHAIN` is a chain that the key may not use. */
 const LARGEST = 1_000_000n
 const OTHER_CHAIN = 42161
-/** Fields of a recorded bridge deposit that never reached the chain. */
+/** Dummy values for the record of a bridge deposit that never reached the chain. */
 const LOST = { hash: zeroHash, quotedAt: 1 }
-/** Number of status requests after which the service has the final response. */
+/** Number of status requests after which the service reports a transfer's final status. */
 const STATUS_REQUESTS = 4
 
-/** Registers a client with the vaults of the prepared states. Records a replaced transaction as the service would. */
+/**
+ * Registers an API client with the vaults of the prepared states, and issues its API keys. Records a transfer whose transaction was
+ * replaced, as the service would.
+ */
 export async function seedStates(
   { admin, dynamo }: Backends,
   { vaults, questions, dropped }: States,
@@ -39,7 +42,10 @@ export async function seedStates(
   return { apiKey, questions: { ...questions, ...(await seedLimits(admin, clientId, vaults)) } }
 }
 
-/** Issues API keys with tight limits. Returns for each a request that it rejects; returns none if the vaults are missing. */
+/**
+ * Issues API keys with tight limits. Returns requests that these limits reject, by the state's name; returns none if the vaults are
+ * missing.
+ */
 async function seedLimits(
   admin: Backends['admin'],
   clientId: string,
@@ -66,7 +72,7 @@ async function seedLimits(
   }
 }
 
-/** Requests the status of transfers that need several checks, until the service has their final responses. */
+/** Requests the status of the transfers in `slow` repeatedly, until the service reports their final status. */
 export async function followTransfers(baseUrl: string, { slow }: States, { apiKey }: LocalStates): Promise<void> {
   await Promise.all(
     slow.map(async ({ path }) => {

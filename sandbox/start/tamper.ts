@@ -7,8 +7,8 @@ const PREPARES = /\/defi\/vault\/(deposit|withdraw|claim|cancel)$/
 const MARK = 'x-sandbox-tampered'
 
 /**
- * Replaces the user's address in responses of the API at this URL, but keeps their signature, so that a wallet must detect it. Returns
- * false for other requests.
+ * Imitates a man in the middle between wallet and API. Replaces the user's address in signed responses that contain transactions, so that a
+ * wallet must notice the wrong signature. Returns false for all other requests.
  */
 export function tamper(request: IncomingMessage, response: ServerResponse, apiUrl: string): boolean {
   const { method, url = '/', headers } = request

@@ -21,7 +21,10 @@ const SOURCES = [
   'package-lock.json',
 ]
 
-/** Serves the demo wallet on localhost. Opening a page rebuilds an outdated wallet; requests wait meanwhile. `stop` also ends a build. */
+/**
+ * Serves the demo wallet on localhost. A request rebuilds the wallet if its sources are newer than the last build, and waits for the build.
+ * `stop` also ends a running build.
+ */
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
   const site = builtSite({ folder, sources: SOURCES, build: (signal) => buildWallet(folder, signal) })
   const securityHeaders = pageHeaders(buildWalletCsp(config()))
@@ -78,7 +81,7 @@ async function buildWallet(folder: string, signal: AbortSignal): Promise<void> {
   if (status !== 0) throw new Error(complaint)
 }
 
-/** Returns the path of Vite, which is resolved from the wallet's package because only that depends on it. */
+/** Returns the path of Vite's program, resolved from the wallet's package, because only that package depends on Vite. */
 function viteBinary(): string {
   return join(createRequire(join(WALLET, 'package.json')).resolve('vite/package.json'), '../bin/vite.js')
 }

@@ -3,7 +3,7 @@ import { issueKey } from '../../admin/operations/clients.ts'
 import { exchange } from '../exchange.ts'
 import type { Receiver } from '../receiver.ts'
 
-/** Webhook of the demo wallet's client, as stored in the state file. */
+/** Webhook of the demo wallet's API client, as stored in .local/state.json. */
 export type LocalWebhook = {
   readonly id: string
   readonly url: string
@@ -14,8 +14,8 @@ export type LocalWebhook = {
 }
 
 /**
- * Registers the local receiver as a webhook through the API, as an integrator does. It gets events before and after finality. Makes the
- * receiver accept the webhook's secret.
+ * Registers the local webhook receiver through the API, as an integrator does. The receiver gets events before and after they are final,
+ * and verifies them with the webhook's secret. Throws if the API refuses.
  */
 export async function registerReceiver(
   admin: Admin,

@@ -10,20 +10,20 @@ import { isAllowed, type Statement } from './policies.ts'
 /** URLs of the local services that stand in for AWS. */
 export type AwsServices = { readonly dynamodb: string; readonly sqs: string; readonly secretsmanager: string }
 
-/** Caller of AWS: a function with its role. Its AWS credentials identify it. */
+/** Caller of AWS services: a Lambda function with its role. `statements` are the role's policy statements. */
 export type Principal = {
   readonly arn: string
   readonly sessionToken: string
   readonly statements: readonly Statement[]
 }
 
-/** Request of a caller to an AWS service. */
+/** Request to an AWS service: the ARNs of the caller and the resource, and the IAM action. */
 export type Call = { readonly principal: string; readonly action: string; readonly resource: string }
 
-/** Entry point of an imitated AWS account: one URL, which identifies callers by their credentials. */
+/** Imitated AWS account. All services share one URL, and a request's access key identifies the caller. */
 export type Aws = {
   readonly url: string
-  /** Callers by their access key ids. */
+  /** Callers by access key id. */
   readonly principals: Map<string, Principal>
   /** Returns the distinct requests so far, including denied ones. */
   readonly calls: () => Call[]
@@ -48,14 +48,14 @@ const NEEDS: {
       action: `dynamodb:${action}`,
       resource: arnOf('dynamodb', `table/${table}${index}`),
     })
-    // A transaction needs the IAM permission of each of its writes.
+    // A transaction needs the IAM permission for each of its writes, such as dynamodb:PutItem.
     const writes = TransactItems.flatMap((write) =>
       Object.entries(write).map(([kind, { TableName: table }]) => need(`${kind}Item`, table)),
     )
     const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName]
     return [...writes, ...tables.map((table) => need(operation, table))]
   },
-  // A batch needs the IAM permission for a single message.
+  // IAM has no actions for batches of messages. A batch needs the action for a single message, such as sqs:SendMessage.
   sqs: (operation, { QueueUrl }) => [
     {
       action: `sqs:${operation.replace(/Batch$/, '')}`,
@@ -72,8 +72,8 @@ const NEEDS: {
 type Needs = readonly { readonly action: string; readonly resource: string }[]
 
 /**
- * Starts an entry point in front of these services. Forwards requests that the caller's policies allow, and all requests with the
- * operator's access key. Does not verify signatures.
+ * Starts a proxy in front of the local AWS services. Forwards a request if the caller's IAM policies allow it, or if it has the operator's
+ * access key. Does not verify signatures.
  */
 export async function startAws(services: AwsServices, operatorKey: string): Promise<Aws> {
   const principals = new Map<string, Principal>()
@@ -122,7 +122,7 @@ function isService(text: string): text is keyof AwsServices {
   return Object.hasOwn(NEEDS, text)
 }
 
-/** SQS names the action in lower case in its error message. */
+/** Returns AWS's response to a request without permission. SQS writes the action in lower case. */
 function denial(service: keyof AwsServices, principal: string, action: string, resource: string): HttpResponse {
   const told = service === 'sqs' ? action.toLowerCase() : action
   const message =
@@ -136,7 +136,7 @@ function refusal(service: keyof AwsServices, type: string, message: string): Htt
     status: service === 'sqs' ? 403 : 400,
     headers: {
       'content-type': 'application/x-amz-json-1.0',
-      // SQS also returns the name of the error in its older query API.
+      // SQS also returns the error's name from its older query API, in this header.
       ...(service === 'sqs' && { 'x-amzn-query-error': `${type.replace('Exception', '')};Sender` }),
     },
     text: JSON.stringify({ __type: `com.amazon.coral.service#${type}`, message }),

@@ -10,9 +10,8 @@ import { Worker } from 'node:worker_threads'
 export type LambdaFunction = {
   readonly name: string
   readonly arn: string
-  /** Folder with the function's uploaded code. */
   readonly directory: string
-  /** Name of a file in this folder without extension, and of its export, such as `index.handler`. */
+  /** File name without extension and exported function, such as `index.handler`. */
   readonly handler: string
   readonly environment: Readonly<Record<string, string>>
   readonly timeoutSeconds: number
@@ -20,14 +19,17 @@ export type LambdaFunction = {
   readonly logGroup: string
 }
 
-/** Data with which a container starts; all its invocations share `context`. */
+/**
+ * Data that a container (a worker thread) gets at its start. All its invocations share `context`, the constant part of Lambda's context
+ * object.
+ */
 export type ContainerData = {
   readonly file: string
   readonly handler: string
   readonly context: Readonly<Record<string, string | boolean>>
 }
 
-/** Message to a container: an event as JSON, and data of the invocation. */
+/** Message that starts an invocation in a container. `event` is JSON text, and `trace` is the X-Ray trace id. */
 export type Invocation = {
   readonly event: string
   readonly requestId: string
@@ -35,28 +37,28 @@ export type Invocation = {
   readonly trace: string
 }
 
-/** Result of an invocation: the returned JSON, or the function's error. */
+/** Result of an invocation: the returned value as JSON, or the function's error. */
 export type Outcome = { readonly payload: string } | { readonly error: string }
 
-/** Containers of all functions. Each container handles one invocation at a time. */
+/** Pool of containers: worker threads that imitate Lambda containers. Each container handles one invocation at a time. */
 export type Containers = {
-  /** Invokes a function; starts a container if none is free. Throws the function's error, or an Error after its timeout. */
+  /** Invokes a function in a free container, or in a new one. Throws the function's error, or an Error after the function's timeout. */
   invoke(of: LambdaFunction, event: unknown, trace?: string): Promise<unknown>
   logs(name: string): string
   stop(): Promise<void>
 }
 
-// The code of the thread is stripped of its types only once: doing it in each thread takes longer than loading a function.
+// The types of runtime.ts are stripped once for all threads, because stripping takes longer than loading a function.
 const RUNTIME = new URL(
   `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(readFileSync(new URL('runtime.ts', import.meta.url), 'utf8')))}`,
 )
 /** Maximum bytes of a function's response in Lambda. */
 const MAX_ANSWER_BYTES = 6 * 1024 * 1024
-/** Maximum number of idle containers that are kept; each is a thread with about 30 MB. */
+/** Maximum number of idle containers; each is a thread with about 30 MB. */
 const MAX_IDLE = 12
 const KEPT_LOG_LINES = 1_000
 
-/** Creates a pool of containers that run functions; keeps those that were used last. */
+/** Creates a pool of containers that run Lambda functions. If too many containers are idle, the pool ends the one that was idle longest. */
 export function createContainers(): Containers {
   const all = new Set<Worker>()
   const logged = new Map<string, string[]>()
@@ -126,7 +128,6 @@ export function createContainers(): Containers {
   }
 }
 
-/** Returns the result of an invocation; terminates the container after the timeout. */
 async function answerOf(worker: Worker, timeoutMs: number): Promise<Outcome> {
   try {
     return await messageOf(worker, AbortSignal.timeout(timeoutMs))
@@ -136,7 +137,7 @@ async function answerOf(worker: Worker, timeoutMs: number): Promise<Outcome> {
   }
 }
 
-/** Returns the next message; throws if the thread ends instead. */
+/** Returns the worker's next message. Throws if the worker ends first, or if the signal aborts. */
 async function messageOf(worker: Worker, signal?: AbortSignal): Promise<Outcome> {
   const answered = new AbortController()
   const until = { signal: AbortSignal.any([answered.signal, ...(signal ? [signal] : [])]) }

@@ -4,14 +4,14 @@ import { resolveReferences, type SynthesizedStack } from '../assembly.ts'
 import { localCredentials } from '../dynamo.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
 
-/** Resource of a template as deployed. `id` is the value of `Ref`; `properties` contain no references. */
+/** CloudFormation resource after deployment. `id` is the value of `Ref`. The references in `properties` are resolved. */
 export type DeployedResource<Properties = unknown> = {
   readonly id: string
   readonly arn: string
   readonly properties: Properties
 }
 
-/** Function that returns the resources of a type; throws if their properties do not match the schema. */
+/** Function that returns all deployed resources of a CloudFormation type. Throws if their properties do not match the schema. */
 export type Deployed = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
 
 /** AWS account id of all local resources. */
@@ -30,18 +30,20 @@ export function arnOf(service: string, resource: string): string {
   return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT}:${resource}`
 }
 
-/** Attributes of a resource for `Fn::GetAtt`; `id` is the value of `Ref`. */
+/** Values of a resource for `Fn::GetAtt`; `id` is the value of `Ref`. */
 type Attributes = { readonly [name: string]: string; readonly id: string; readonly Arn: string }
 type Kind = {
   readonly nameProperty?: string
-  /** Property that references the parent resource. The resource's name begins with the parent's. */
+  /** Name of the property that references the parent resource. The resource's name begins with the parent's name. */
   readonly partOf?: string
   readonly attributes: (name: string) => Attributes
 }
 
 const Reference = z.object({ Ref: z.string() })
 
-/** Returns the resources of these stacks as CloudFormation would create them. `sqsUrl` is the base of queue URLs. */
+/**
+ * Returns a function that finds the resources of these stacks, as CloudFormation would create them. `sqsUrl` is the base URL of the queues.
+ */
 export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
   const kinds = kindsAt(sqsUrl)
   const nameOf = ({ name, template }: SynthesizedStack, logicalId: string) => {
@@ -131,7 +133,9 @@ function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
   }
 }
 
-/** Returns a name as CloudFormation generates it for an unnamed resource, within the length limits of IAM and Lambda. */
+/**
+ * Returns a name like those that CloudFormation generates for unnamed resources. It has at most 64 characters, the limit of IAM and Lambda.
+ */
 function generatedName(stackName: string, logicalId: string): string {
   return `${`${stackName}-${logicalId}`.slice(0, 51)}-${idOf(`${stackName} ${logicalId}`).toUpperCase()}`
 }

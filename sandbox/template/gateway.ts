@@ -7,7 +7,7 @@ import { readBody } from '../read-body.ts'
 import { arnOf, type Deployed } from './deployed.ts'
 import { matchesPattern } from './policies.ts'
 
-/** Invokes the function with this ARN. */
+/** Function that invokes the Lambda function with this ARN and returns its response. */
 export type Invoke = (arn: string, event: unknown) => Promise<unknown>
 
 const Operation = z.object({
@@ -53,7 +53,7 @@ type Cors = z.output<typeof Api>['Body']['x-amazon-apigateway-cors']
 
 const MAX_HEADER_BYTES = 10 * 1024
 
-/** Serves the HTTP API of the template on a local port; port 0 means any free one. */
+/** Serves the template's API Gateway HTTP API on a local port. Port 0 means any free port. Throws if the template has no HTTP API. */
 export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
   const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
   if (!api) throw new Error('There is no API.')

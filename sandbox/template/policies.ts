@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 const Texts = z.union([z.string(), z.array(z.string())]).transform((texts) => [texts].flat())
 
-/** Schema of a policy statement. It rejects forms that this code does not support. */
+/** Schema of an IAM policy statement. It rejects denials and conditions, which `isAllowed` does not support. */
 const Statement = z.strictObject({ Effect: z.literal('Allow'), Action: Texts, Resource: Texts })
 export type Statement = Readonly<z.output<typeof Statement>>
 

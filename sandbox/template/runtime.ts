@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ContainerData, Invocation, Outcome } from './containers.ts'
 
-// Code of a container's thread, which has the function's environment variables. It reports that the function is loaded, and then the result
-// of each invocation. It imports none of our modules, because it is started from its text.
+// This worker thread imitates a Lambda container. The thread posts 'loaded', and later the outcome of each invocation. The file imports no
+// module of this project at run time, because the thread runs the file's text from a data: URL.
 const { file, handler, context }: ContainerData = workerData
 const { [handler]: work } = await import(file)
 if (typeof work !== 'function') throw new Error(`Runtime.HandlerNotFound: ${handler} is undefined or not exported`)
