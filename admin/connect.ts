@@ -48,7 +48,7 @@ import { type Admin, AdminError } from './admin.ts'
 import { clientsAdminStore } from './clients.ts'
 import { createServerClock } from './clock.ts'
 import { configSecret } from './config-secret.ts'
-import { deadLettersOf } from './dead-letters.ts'
+import { createDeadLetters } from './dead-letters.ts'
 import { countSubscribers } from './doctor/alarms.ts'
 import { checkAccess, createTableProbe } from './doctor/aws.ts'
 import type { DoctorServices } from './doctor.ts'
@@ -107,7 +107,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
     users: usersStore(open('users')),
     transfers: transfersStore(open('deposits')),
     pinStore: pinStore(open('deposits')),
-    deadLetters: deadLettersOf(queues, 'local', { sleep, say }),
+    deadLetters: createDeadLetters(queues, 'local', { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(open('webhooks'), sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName('local'), secrets),
@@ -149,7 +149,7 @@ export function connectStage(stage: Stage): Admin {
     users: usersStore(open('users')),
     transfers: transfersStore(open('deposits')),
     pinStore: pinStore(open('deposits')),
-    deadLetters: deadLettersOf(sqsClient(), stage, { sleep, say }),
+    deadLetters: createDeadLetters(sqsClient(), stage, { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(open('webhooks'), sharedNow),
       readWebhookKeys: () => readWebhookKeys(webhookKeySecretName(stage)),

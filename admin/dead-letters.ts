@@ -50,7 +50,7 @@ const POLL_MS = 500
 const MAX_POLLS = 120
 
 /** Returns operations on the dead letters of a stage's queues. */
-export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: Surroundings) {
+export function createDeadLetters(client: SQSClient, stage: string, { sleep, say }: Surroundings) {
   const describe = async (name: string) => {
     const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }))
     const AttributeNames = [
@@ -152,4 +152,4 @@ export function deadLettersOf(client: SQSClient, stage: string, { sleep, say }: 
     redrive: (): Promise<RedriveResult[]> => ofEach(redriveQueue),
   }
 }
-export type DeadLetters = ReturnType<typeof deadLettersOf>
+export type DeadLetters = ReturnType<typeof createDeadLetters>

@@ -8,8 +8,8 @@ import { once } from '../lib/core/once.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
-import { checkGrants, checkQuota, type ExaminedAccount } from './doctor/account.ts'
-import { type AlarmsOf, checkSubscribers, type Subscribers } from './doctor/alarms.ts'
+import { checkPermissions, checkQuota, type ExaminedAccount } from './doctor/account.ts'
+import { type AlarmScope, checkSubscribers, type Subscribers } from './doctor/alarms.ts'
 import { checkTables, type ProbeTable } from './doctor/aws.ts'
 import { checkClients, checkVaults } from './doctor/clients.ts'
 import { checkEdge, checkRates } from './doctor/edge.ts'
@@ -30,7 +30,7 @@ export type DoctorServices = {
   readonly probeTable: ProbeTable
   readonly readSecret: ReadSecret
   /** Counts the subscribers of alarms; undefined for the local service. */
-  readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmsOf) => Promise<Subscribers>) | undefined
+  readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmScope) => Promise<Subscribers>) | undefined
   /** Opens the AWS account; undefined for the local service. */
   readonly openAccount: (() => Promise<ExaminedAccount>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
@@ -116,7 +116,7 @@ function listChecks(
 
   return [
     inAccount('quota', checkQuota),
-    inAccount('grants', checkGrants),
+    inAccount('grants', checkPermissions),
     { name: 'secrets', look: () => checkSecrets(readSecret, command) },
     { name: 'tables', look: () => checkTables(examined.probeTable) },
     {
@@ -148,7 +148,7 @@ function listChecks(
         // An invalid file of stages counts as absent here, because the check `passkeys` reports it.
         const { edge, observe } = (await readStage().catch(() => undefined)) ?? {}
         if (observe === 'none') return [{ mark: 'skip', name: 'alarms', found: 'the stage observes nothing' }]
-        const topics: readonly AlarmsOf[] = edge ? ['stage', 'edge'] : ['stage']
+        const topics: readonly AlarmScope[] = edge ? ['stage', 'edge'] : ['stage']
         return await Promise.all(
           topics.map(async (alarmsOf) => checkSubscribers(await countSubscribers(stage, alarmsOf), stage, alarmsOf)),
         )

@@ -176,7 +176,7 @@ export class Alarms {
    * Adds alarms that page on-call if failing requests use up the month's error budget too fast, or if transactions or logins fail. Adds
    * tickets for slow, refused and throttled requests.
    */
-  onApi(stack: Stack, apiId: string, accessLogs: ILogGroup): void {
+  addApiAlarms(stack: Stack, apiId: string, accessLogs: ILogGroup): void {
     this.#onBurnRate(stack, apiId)
     this.#onFailing(stack, accessLogs, 'transactions', {
       impact: 'Users cannot deposit, withdraw or claim: one request in five fails.',
@@ -462,7 +462,7 @@ export class Alarms {
   }
 
   /** Adds three tickets: the code or price of a vault changed, clients get no events of vaults, or nodes disagree on data to record. */
-  onChains(stack: Stack): void {
+  addChainTickets(stack: Stack): void {
     this.#onLogged(stack, 'changed vaults', 1, {
       impact:
         'Users cannot deposit into vaults whose code, or instant price, has changed. The log names them; admin confirm-vault shows what is new, and allows deposits again.',
@@ -490,7 +490,7 @@ export class Alarms {
    * Adds two tickets for metrics that several stacks log: nodes disagree on data to sign, and requests that the rate limiter could not
    * count.
    */
-  onCounted(stack: Stack): void {
+  addLoggedTickets(stack: Stack): void {
     this.#onLogged(stack, 'nodes disagree on what is signed', 3, {
       impact:
         'Users get no transactions to sign, and link no contract accounts: two nodes of a chain contradict each other, or one is silent. The log names both.',

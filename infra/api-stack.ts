@@ -76,8 +76,8 @@ export class ApiStack extends Stack {
         sourceArn: this.formatArn({ service: 'execute-api', resource: api.ref, resourceName: '*/*/*' }),
       })
     }
-    shared.alarms.onApi(this, api.ref, accessLogs)
-    shared.alarms.onCounted(this)
+    shared.alarms.addApiAlarms(this, api.ref, accessLogs)
+    shared.alarms.addLoggedTickets(this)
     if (observe === 'all') {
       addDashboard(this, {
         ...{ name: shared.name, apiId: api.ref, accessLogs, hasEdge: edge !== undefined },

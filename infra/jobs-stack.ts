@@ -32,7 +32,7 @@ export class JobsStack extends Stack {
       if (contract.needsAgreement) shared.alarms.countDisagreements(deployed)
       shared.alarms.onJob(name, deployed, contract)
     }
-    shared.alarms.onChains(this)
+    shared.alarms.addChainTickets(this)
     shared.alarms.onDeadLetters(this, deadLetters.queueName)
   }
 }

@@ -8,7 +8,7 @@ import { Annotations, CfnOutput, IgnoreMode, Stack, type StackProps, Validations
 import type { Construct } from 'constructs'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
-import { docsPolicy } from './docs-policy.ts'
+import { buildDocsCsp } from './docs-policy.ts'
 import { type CopySettings, Site } from './site.ts'
 import type { SiteDomain, Sites, StageEnvironment } from './stages.ts'
 import { buildWalletCsp, type WalletConfig } from './wallet-config.ts'
@@ -52,7 +52,7 @@ export class SitesStack extends Stack {
       new Site(this, 'Reference', {
         ...{ domain, copying },
         pages: 'folder',
-        contentSecurityPolicy: docsPolicy(publicUrl),
+        contentSecurityPolicy: buildDocsCsp(publicUrl),
         lasting: Source.asset(built.docs, { exclude: ['/*', '!/assets'], ignoreMode: IgnoreMode.GIT }),
         changing: [
           Source.asset(built.docs, { exclude: ['/assets', '/config.json'], ignoreMode: IgnoreMode.GIT }),

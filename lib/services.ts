@@ -1,6 +1,6 @@
 import * as crypto from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { limiter } from './accounts/limits.ts'
+import { createAttemptLimiter } from './accounts/limits.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
@@ -116,7 +116,7 @@ export const users = (env: Env<'users'>) => usersStore(openTable(env.users))
 
 /** Limits registrations, guesses of secrets and wallet signatures. Counts each attempt, and throws `too_many_requests`. */
 export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
-  limiter({
+  createAttemptLimiter({
     users: users(env),
     limits: RateLimits.parse(JSON.parse(env.rateLimits)),
     randomBytes: crypto.randomBytes,
@@ -166,7 +166,7 @@ export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(en
 export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
 /** Store of the source-chain transactions of deposits that came over the bridge. */
-export const sources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
+export const depositSources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
 
 /** Store of the bridge quotes that users have received. */
 export const quotes = (env: Env<'deposits'>) => quotesStore(openTable(env.deposits))

@@ -22,7 +22,7 @@ import { getContractEvents } from 'viem/actions'
 import { findBridgeTokenBySymbol, toBridgedToken } from '../lib/bridge/tokens.ts'
 import { COIN_ADDRESS, evmChain } from '../lib/chain/registry.ts'
 import { ACCOUNTS } from './accounts.ts'
-import { openPlan } from './chains/plan.ts'
+import { createPlan } from './chains/plan.ts'
 import type { LocalToken } from './chains/world.ts'
 import type { LocalChain } from './chains.ts'
 import { compiledContract } from './contracts.ts'
@@ -230,7 +230,7 @@ export async function deployBridgeTokens(chain: LocalChain, symbols: readonly st
     return { chainId, name: `Bridged ${symbol}`, ...token }
   })
   for (const { address, ...token } of tokens) await copyContract(chain, await deployToken(chain, token), address)
-  const plan = await openPlan(chain)
+  const plan = await createPlan(chain)
   for (const { address, decimals } of tokens) {
     for (const user of ACCOUNTS.users) {
       plan.call(RELAYER, address, 'Token', 'mint', [user.address, parseUnits(USER_FUNDS, decimals)])
@@ -262,7 +262,7 @@ function wrapCoin(coin: Address, pool: Address, code: Hex | undefined) {
 async function supplyBridge(chain: LocalChain, tokens: readonly BridgedToken[]): Promise<void> {
   if (tokens.length === 0) return
   const { pool } = bridgeContracts(chain.chainId)
-  const plan = await openPlan(chain)
+  const plan = await createPlan(chain)
   for (const { address, decimals } of tokens) {
     plan.call(RELAYER, address, 'Token', 'mint', [RELAYER, parseUnits(RELAYER_FUNDS, decimals)])
     plan.call(RELAYER, address, 'Token', 'mint', [pool, parseUnits(POOL_FUNDS, decimals)])

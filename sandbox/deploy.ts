@@ -1,6 +1,6 @@
 import { type Address, keccak256, maxUint256, numberToHex, slice, toHex } from 'viem'
 import { ACCOUNTS } from './accounts.ts'
-import { openPlan, type Plan } from './chains/plan.ts'
+import { createPlan, type Plan } from './chains/plan.ts'
 import type { LocalChain } from './chains.ts'
 import { copyContract } from './copies.ts'
 import { callRpc } from './rpc.ts'
@@ -215,7 +215,7 @@ const lastDeployments = new Map<string, Promise<unknown>>()
 function deployPlanned(chain: LocalChain, add: (plan: Plan) => Address): Promise<Address> {
   const earlier = lastDeployments.get(chain.rpcUrl) ?? Promise.resolve()
   const deployment = earlier.then(async () => {
-    const plan = await openPlan(chain)
+    const plan = await createPlan(chain)
     const address = add(plan)
     await plan.execute()
     return address

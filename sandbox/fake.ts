@@ -19,7 +19,7 @@ export type ProviderReply = {
 /**
  * Request handler of one fake service. It returns undefined for a request to another service. The reply 'hang up' closes the connection.
  */
-export type Provider = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
+export type RequestHandler = (request: ProviderRequest) => Promise<ProviderReply | 'hang up' | undefined>
 
 type Rewrite = (
   reply: ProviderReply,
@@ -28,7 +28,7 @@ type Rewrite = (
 
 /** A fake of an outside service. */
 export type FakeService = {
-  readonly answer: Provider
+  readonly answer: RequestHandler
   /** Paths with queries of the last 1,000 requests, the newest last. They lack the fake's path prefix, such as `/coingecko`. */
   readonly requests: string[]
   /** Function that replaces, delays or drops replies, to simulate failures; undefined for correct replies. */

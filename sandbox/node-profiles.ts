@@ -1,5 +1,5 @@
 /** Error response of an imitated RPC node. */
-export type Refusal = {
+export type NodeError = {
   /** HTTP status; 200 if only one call of a batch fails. */
   readonly status: number
   readonly code: number
@@ -15,16 +15,16 @@ export type Refusal = {
 export type NodeProfile = {
   readonly about: string
   /** Maximum calls in a batch; 0 rejects every batch, even one with a single call. */
-  readonly batch?: { readonly most: number; readonly refusals: readonly Refusal[] }
+  readonly batch?: { readonly most: number; readonly refusals: readonly NodeError[] }
   /** Maximum of `toBlock - fromBlock` in eth_getLogs. */
-  readonly range?: { readonly most: number; readonly refusals: readonly Refusal[] }
+  readonly range?: { readonly most: number; readonly refusals: readonly NodeError[] }
   /** Number of blocks below the head whose state and events the node still has. Calls for older blocks fail. */
-  readonly archive?: { readonly blocks: number; readonly refusals: readonly Refusal[] }
+  readonly archive?: { readonly blocks: number; readonly refusals: readonly NodeError[] }
   /** Errors of calls with state overrides; undefined if the node supports overrides. */
-  readonly overrides?: readonly Refusal[]
-  readonly methods?: Readonly<Record<string, readonly Refusal[]>>
+  readonly overrides?: readonly NodeError[]
+  readonly methods?: Readonly<Record<string, readonly NodeError[]>>
   /** Faults: one in `every` calls fails, although the node could serve it. */
-  readonly faults?: { readonly every: number; readonly refusal: Refusal }
+  readonly faults?: { readonly every: number; readonly refusal: NodeError }
   /** Lag in blocks of each server behind the node's URL. Calls rotate over the servers, even within a batch. */
   readonly behind?: readonly number[]
   readonly delayMs?: number

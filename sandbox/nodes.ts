@@ -5,7 +5,7 @@ import { numberToHex } from 'viem'
 import * as z from 'zod'
 import { exchange } from './exchange.ts'
 import { listen } from './listen.ts'
-import type { NodeProfile, Refusal } from './node-profiles.ts'
+import type { NodeError, NodeProfile } from './node-profiles.ts'
 import { callRpc } from './rpc.ts'
 
 /** Imitation of a provider's node in front of a local chain, with the limits and errors of a real one. */
@@ -75,7 +75,7 @@ function createReplier(profile: NodeProfile, target: string): (body: Buffer) => 
   const isOverRate = rateLimit(profile)
   let served = 0
 
-  function refusalOf(call: Call, head: number): Refusal | undefined {
+  function refusalOf(call: Call, head: number): NodeError | undefined {
     const { range, archive, overrides, methods, faults } = profile
     served += 1
     if (faults && served % faults.every === 0) return faults.refusal
@@ -223,7 +223,7 @@ function wrongAmounts(data: string): string {
   })
 }
 
-function refuse(refusal: Refusal, calls: readonly Call[], isBatch: boolean): Reply {
+function refuse(refusal: NodeError, calls: readonly Call[], isBatch: boolean): Reply {
   const { code, message, status, form } = refusal
   if (form === 'bare') return { status, body: { message, code } }
   if (form === 'items' && isBatch) {
@@ -232,7 +232,7 @@ function refuse(refusal: Refusal, calls: readonly Call[], isBatch: boolean): Rep
   return { status, body: { jsonrpc: '2.0', ...errorOf(refusal), id: isBatch ? null : calls[0]?.id } }
 }
 
-function errorOf({ code, message }: Refusal): Outcome {
+function errorOf({ code, message }: NodeError): Outcome {
   return { error: { code, message } }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { FakeService, Provider } from './fake.ts'
+import type { FakeService, RequestHandler } from './fake.ts'
 import { listen } from './listen.ts'
 import { type BridgedChain, fakeAcross } from './providers/across.ts'
 import { type FakeAlchemy, fakeAlchemy } from './providers/alchemy.ts'
@@ -86,7 +86,7 @@ export async function startProviders(options: {
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  providers: readonly Provider[],
+  providers: readonly RequestHandler[],
 ): Promise<void> {
   const body = await text(request)
   const { method = 'GET' } = request

@@ -74,7 +74,7 @@ const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 /** Starts the imitation of SQS on a free port. `now` is in epoch milliseconds; `random` decides when faults occur. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
   const lies: QueueFaults = {
-    ...{ twice: 0, disorder: false, heldBackMs: 0, passedOver: 0, shortBatches: false },
+    ...{ twice: 0, disorder: false, invisibleMs: 0, missedShare: 0, shortBatches: false },
     ...{ refused: 0, movedPerSecond: 500, maxInFlight: 120_000, down: false },
   }
   const requests: Record<string, number> = {}
@@ -195,7 +195,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const queue = find(QueueUrl)
       if (WaitTimeSeconds === 0 && broker.isFull(queue)) throw new SqsError('OverLimit')
       const { visibilitySeconds } = queue
-      const passedOver = WaitTimeSeconds === 0 ? lies.passedOver : 0
+      const passedOver = WaitTimeSeconds === 0 ? lies.missedShare : 0
       const poll = () => broker.receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, passedOver)
       let received = poll()
       for (

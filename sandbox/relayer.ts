@@ -55,7 +55,7 @@ export type TrackedDeposit = {
   readonly relayHash: Hash
   readonly state: RelayState
   /** Reason why the last attempt to fill the deposit failed. */
-  readonly trouble?: string
+  readonly fillError?: string
   /** New terms that the depositor signed. Among several, the relayer uses the terms with the lowest output amount. */
   readonly speedUp?: SpeedUp
   /** Hash of the transaction in which the relayer filled the deposit. */
@@ -86,7 +86,7 @@ export type Relayer = {
   look(query?: DepositQuery): Promise<readonly TrackedDeposit[]>
   /** Fills a deposit and returns the transaction's hash. Throws an Error with the SpokePool contract's reason if the contract refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
-  /** Fills each waiting deposit in its own transaction and returns the filled deposits. A failed fill sets the deposit's `trouble`. */
+  /** Fills each waiting deposit in its own transaction and returns the filled deposits. A failed fill sets the deposit's `fillError`. */
   fillAll(): Promise<readonly TrackedDeposit[]>
   /** Fills several deposits in one transaction per destination chain. Throws if the SpokePool contract refuses one of them. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
@@ -267,10 +267,10 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
         encodeFill(relay),
       )
       relay.state = 'filled'
-      delete relay.trouble
+      delete relay.fillError
       return relay.fillTransaction
     } catch (error) {
-      relay.trouble = error instanceof Error ? error.message : String(error)
+      relay.fillError = error instanceof Error ? error.message : String(error)
       throw error
     }
   }
@@ -339,7 +339,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
       await fill(relay)
       return true
     } catch {
-      // The error is ignored here: `fill` has stored its message in `trouble`, and the relayer retries until the fill deadline.
+      // The error is ignored here: `fill` has stored its message in `fillError`, and the relayer retries until the fill deadline.
       return false
     }
   }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { endpoints } from '../functions/contracts.ts'
-import { COUNTS_FILE, Counted } from './cost/counts.ts'
+import { COUNTS_FILE, CountsFile } from './cost/counts.ts'
 import { buildGrowth } from './cost/growth.ts'
 import { buildPage } from './cost/page.ts'
 import { readOptions } from './options.ts'
@@ -27,7 +27,7 @@ async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Setti
     const counts = ['test/functions/counts.deep.test.ts', 'test/infra/template.infra.test.ts', '-t', 'docs/cost.json']
     run('vitest', ['run', '--no-file-parallelism', ...counts], { COSTS: 'write' })
   }
-  const counted = Counted.parse(JSON.parse(await readFile(COUNTS_FILE, 'utf8')))
+  const counted = CountsFile.parse(JSON.parse(await readFile(COUNTS_FILE, 'utf8')))
   const missing = Object.keys(endpoints).filter((name) => !counted.endpoints[name])
   if (missing.length > 0) {
     throw new Error(
@@ -44,7 +44,7 @@ async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Setti
   }
 }
 
-async function buildFiles(counted: Counted): Promise<Readonly<Record<string, string>>> {
+async function buildFiles(counted: CountsFile): Promise<Readonly<Record<string, string>>> {
   const { pictures, section } = buildGrowth(counted)
   const scale = await readFile(SCALE, 'utf8')
   if (!SECTION.test(scale)) throw new Error(`${SCALE} has no section Growth.`)

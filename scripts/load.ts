@@ -2,7 +2,7 @@ import { Console } from 'node:console'
 import * as z from 'zod'
 import type { BackendsDescription } from './load/backends.ts'
 import { type DriveResult, drive, readAnswer, type Target } from './load/drive.ts'
-import { type Helper, startProcess } from './load/process.ts'
+import { type ChildProcessHandle, startProcess } from './load/process.ts'
 import { readOptions } from './options.ts'
 
 // Script of `npm run load`. Measures the service under load on this machine. The load generator, the functions, their backends and the
@@ -18,7 +18,7 @@ with 1 if a response was wrong. Compares the health of the service with an empty
 const TURN_SECONDS = 10
 const WARM_UP_SECONDS = 2
 
-type Server = Helper<string>
+type Server = ChildProcessHandle<string>
 type Measured = {
   readonly name: string
   readonly servers: readonly Server[]

@@ -12,7 +12,7 @@ import { type Ask, readAnswers } from '../admin/stage/answers.ts'
 import { awsAccount } from '../admin/stage/aws-account.ts'
 import { bringUp, type EndedProcess } from '../admin/stage/bring-up.ts'
 import { billIdleStage } from './cost/bill.ts'
-import { COUNTS_FILE, Counted } from './cost/counts.ts'
+import { COUNTS_FILE, CountsFile } from './cost/counts.ts'
 import { readOptions } from './options.ts'
 
 const USAGE = `Usage: npm run up -- [options]
@@ -44,7 +44,7 @@ if (options) await main(options)
 async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNullable<typeof options>): Promise<void> {
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stderr }) : undefined
   const ask: Ask | undefined = terminal && ((question, fallback) => terminal.question(`${question} [${fallback}]: `))
-  const counted = Counted.parse(JSON.parse(await readFile(COUNTS_FILE, 'utf8')))
+  const counted = CountsFile.parse(JSON.parse(await readFile(COUNTS_FILE, 'utf8')))
   try {
     const flags = { stage, domain, alarms, nodes, vault }
     await bringUp(await readAnswers(flags, { ask, acceptsDefaults: yes }), {

@@ -27,7 +27,7 @@ import { startReceiver } from './support/receiver.ts'
 import { freePort } from './support/sandbox.ts'
 import { type Service, test as serviceTest, USERS } from './support/service.ts'
 import { signedHeaders } from './support/webhook-signatures.ts'
-import { someNotice, tell } from './support/webhooks.ts'
+import { publishAndDeliver, someWebhookEvent } from './support/webhooks.ts'
 
 const [ALICE] = USERS
 const userAddress = ALICE.address
@@ -543,7 +543,7 @@ describe('A wallet’s server', () => {
     const { id, secret } = await register(apiKey, `http://127.0.0.1:${port}/webhooks`)
     const env = { API_URL: baseUrl, API_KEY: apiKey, WEBHOOK_SECRET: secret }
     const { database, restart } = await startReceiver({ folder: guides.folder, env, port })
-    await tell(service, parseApiKey(apiKey)?.clientId ?? '', [someNotice('a')])
+    await publishAndDeliver(service, parseApiKey(apiKey)?.clientId ?? '', [someWebhookEvent('a')])
     expect((await service.call('POST', `/webhooks/${id}/test`)).body).toMatchObject({ delivered: true })
     expect((await service.call('GET', '/webhooks')).body.webhooks).toMatchObject([{ delivery: { lastFailure: null } }])
     await restart()

@@ -16,7 +16,7 @@ import {
   optionHelp,
 } from '../command.ts'
 import { getClient } from '../operations/clients.ts'
-import { type Acceptance, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
+import { type AcceptedFlaw, addVault, confirmVault, removeVault } from '../operations/vaults.ts'
 
 /** Commands for the vaults of clients and their pins. A pin is the code and price of a vault that an operator confirmed. */
 export const VAULT_COMMANDS: Commands = {
@@ -55,7 +55,7 @@ export const VAULT_COMMANDS: Commands = {
         .register(optionHelp, { value: 'number', meaning: 'First block of its past, if its node does not return it' }),
     }),
     async (admin, { client, chain, acceptNoExit, acceptMixedUp, acceptUntried, acceptUnknownVersion, ...rest }) => {
-      const accepted: Acceptance[] = [
+      const accepted: AcceptedFlaw[] = [
         ...(acceptNoExit ? ['accept-no-exit' as const] : []),
         ...(acceptMixedUp ? ['accept-mixed-up' as const] : []),
         ...(acceptUntried ? ['accept-untried' as const] : []),

@@ -1,7 +1,7 @@
 import type { Stage } from '../../infra/environments.ts'
 import type { AwsAccount } from '../stage/aws-account.ts'
 import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
-import { operatorRights } from '../stage/rights.ts'
+import { listOperatorPermissions } from '../stage/rights.ts'
 import { type Finding, guideSection } from './finding.ts'
 
 /** Operations on an AWS account that the command `doctor` uses. */
@@ -22,9 +22,9 @@ export async function checkQuota({ countExecutions }: ExaminedAccount, stage: St
 }
 
 /** Checks that the caller has the IAM permissions that an operator's commands need. Sends seven requests. */
-export async function checkGrants({ identify, listDenied }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
+export async function checkPermissions({ identify, listDenied }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
   const name = 'grants'
-  const denied = await listDenied(operatorRights(await identify(), stage))
+  const denied = await listDenied(listOperatorPermissions(await identify(), stage))
   if (!denied) return [{ mark: 'skip', name, found: 'AWS does not let your role look at its rights' }]
   if (denied.length === 0) return [{ mark: 'ok', name, found: "suffice for an operator's commands" }]
   const found = `your AWS credentials may not ${denied.join(', ')}`

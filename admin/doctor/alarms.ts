@@ -7,7 +7,7 @@ import { findQueueUrl } from '../../lib/aws/queue.ts'
 import { type Finding, formatCount, guideSection } from './finding.ts'
 
 /** Set of a stage's alarms: those in the stage's own region, or those of its edge (CloudFront and firewall). */
-export type AlarmsOf = 'stage' | 'edge'
+export type AlarmScope = 'stage' | 'edge'
 
 /** Numbers of confirmed and unconfirmed subscribers of a stage's alarms. */
 export type Subscribers = { readonly confirmed: number; readonly pending: number }
@@ -19,7 +19,7 @@ const MAX_PAGES = 10
 export async function countSubscribers(
   { snsIn, sqs }: { readonly snsIn: (region?: string) => SNSClient; readonly sqs: SQSClient },
   stage: Stage,
-  alarmsOf: AlarmsOf,
+  alarmsOf: AlarmScope,
 ): Promise<Subscribers> {
   const [topic, elsewhere] =
     alarmsOf === 'edge' ? [edgeAlarmsTopicName(stage), EDGE_REGION] : [alarmsTopicName(stage), undefined]
@@ -45,7 +45,7 @@ export async function countSubscribers(
 }
 
 /** Checks that a stage's alarms reach a confirmed subscriber. */
-export function checkSubscribers({ confirmed, pending }: Subscribers, stage: Stage, alarmsOf: AlarmsOf): Finding {
+export function checkSubscribers({ confirmed, pending }: Subscribers, stage: Stage, alarmsOf: AlarmScope): Finding {
   const [name, topic] =
     alarmsOf === 'edge'
       ? ['alarms of the edge', `${edgeAlarmsTopicName(stage)} in ${EDGE_REGION}`]

@@ -1,7 +1,7 @@
 import type { Vault, VaultKey } from '../../lib/vaults/vault.ts'
 import type { Admin } from '../admin.ts'
 import { createClient, issueKey } from './clients.ts'
-import { type Acceptance, addVault, type Presentation } from './vaults.ts'
+import { type AcceptedFlaw, addVault, type Presentation } from './vaults.ts'
 
 /**
  * Rate limit of a local client's API key. It is high: one network may use only a tenth of it, and all local requests come from one network.
@@ -16,7 +16,7 @@ export async function seedClient(
   const { clientId } = await createClient(admin, name)
   const { text } = await issueKey(admin, { clientId, name: 'first key', limits: { rate: ONE_MACHINE } })
   // Accepts vaults whose withdrawal cannot be simulated, because a local vault may be paused.
-  const accepted: Acceptance[] = ['accept-untried']
+  const accepted: AcceptedFlaw[] = ['accept-untried']
   const added = await Promise.all(vaults.map((vault) => addVault(admin, { ...vault, clientId, accepted })))
   return { clientId, apiKey: text, vaults: added.map(({ vault }) => vault) }
 }

@@ -18,12 +18,12 @@ export type Presentation = {
 type NewVault = {
   clientId: string
   firstBlock?: number | undefined
-  accepted?: readonly Acceptance[]
+  accepted?: readonly AcceptedFlaw[]
 } & VaultKey &
   Presentation
 
 /** Options by which an operator accepts a vault that would be refused. */
-export type Acceptance = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'
+export type AcceptedFlaw = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'
 
 /** Maximum number of a client's vaults: with texts of maximum length, all of them fit into Lambda's 6 MB response (docs/scale.md). */
 const MAX_VAULTS = 1_000
@@ -104,10 +104,13 @@ export async function addVault(
 /** Lists reasons to refuse a vault. Each names the command-line option that adds the vault in spite of it. */
 function refusalsOf(
   { protocol }: Vault,
-  { measured, untried, mixedUp }: SimulatedTrip,
+  { measured, untried, contradictions: mixedUp }: SimulatedTrip,
   unknownVersion: string | undefined,
-): [Acceptance, string][] {
-  const refusals: [Acceptance, string][] = mixedUp.map((seen) => ['accept-mixed-up', `The vault is mixed up: ${seen}`])
+): [AcceptedFlaw, string][] {
+  const refusals: [AcceptedFlaw, string][] = mixedUp.map((seen) => [
+    'accept-mixed-up',
+    `The vault is mixed up: ${seen}`,
+  ])
   if (untried !== undefined) refusals.push(['accept-untried', `The way out could not be tried: ${untried}`])
   if (measured && !measured.withdrawal)
     refusals.push(['accept-no-exit', `The vault has no way out: ${measured.noExit}`])
@@ -119,7 +122,7 @@ function refusalsOf(
 }
 
 /** Returns the flaws of a vault. Throws an AdminError if the operator did not accept one. */
-function requireAccepted(refusals: readonly [Acceptance, string][], accepted: readonly Acceptance[]): string[] {
+function requireAccepted(refusals: readonly [AcceptedFlaw, string][], accepted: readonly AcceptedFlaw[]): string[] {
   const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
   if (open.length > 0) {
     throw new AdminError(open.map(([acceptance, seen]) => `${seen}; --${acceptance} adds it.`).join('\n'))

@@ -9,7 +9,7 @@ import type { Answers } from './answers.ts'
 import { type AwsAccount, type Identity, removeStack, waitForSettledStacks } from './aws-account.ts'
 import { describeAwsFailure, explainError } from './aws-failure.ts'
 import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from './quota.ts'
-import { deployRights } from './rights.ts'
+import { listDeployPermissions } from './rights.ts'
 import { deriveRequiredAction, type StackState } from './stacks.ts'
 import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
 
@@ -102,7 +102,7 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
     await waitForSettledStacks(account, stackNames(stage), environment),
   ]
   const isBootstrapped = bootstrap.some((stack) => deriveRequiredAction(stack) === 'deploy')
-  const denied = await account.listDenied(deployRights(identity, stage, isBootstrapped))
+  const denied = await account.listDenied(listDeployPermissions(identity, stage, isBootstrapped))
   if (denied && denied.length > 0) {
     say(`WARN  rights: IAM's simulation says that your role ${identity.arn} may not ${denied.join(', ')}. If AWS`)
     say('      refuses them, the run stops there. A first stage needs AdministratorAccess (docs/deploy.md).')

@@ -6,7 +6,7 @@ import type { Identity, ResourcePermission } from './aws-account.ts'
  * Returns the IAM permissions that an operator of a stage needs: to read and write the tables of clients and deposits, and to fill the
  * secrets of configuration and signing keys.
  */
-export function operatorRights({ account, region, arn }: Identity, stage: Stage): ResourcePermission[] {
+export function listOperatorPermissions({ account, region, arn }: Identity, stage: Stage): ResourcePermission[] {
   const [, partition] = arn.split(':')
   const own = (service: string, resource: string) => `arn:${partition}:${service}:${region}:${account}:${resource}`
   return [
@@ -26,7 +26,7 @@ export function operatorRights({ account, region, arn }: Identity, stage: Stage)
  * Returns the IAM permissions that a deploy needs: to assume CDK's deploy role, to create this role if CDK is not bootstrapped, and those
  * of an operator.
  */
-export function deployRights(identity: Identity, stage: Stage, isBootstrapped: boolean): ResourcePermission[] {
+export function listDeployPermissions(identity: Identity, stage: Stage, isBootstrapped: boolean): ResourcePermission[] {
   const { account, region, arn } = identity
   const [, partition] = arn.split(':')
   const role = `arn:${partition}:iam::${account}:role/cdk-hnb659fds-deploy-role-${account}-${region}`
@@ -40,6 +40,6 @@ export function deployRights(identity: Identity, stage: Stage, isBootstrapped: b
   return [
     ...(isBootstrapped ? [] : bootstrap),
     { resource: role, actions: ['sts:AssumeRole'] },
-    ...operatorRights(identity, stage),
+    ...listOperatorPermissions(identity, stage),
   ]
 }

@@ -11,7 +11,7 @@ export type OwnNode = NodeAccess & {
 }
 
 /** Response whose transactions `verifyPattern` already accepted, with the request's input and the transactions' effects. */
-export type PatternedAnswer = {
+export type MatchedResponse = {
   readonly preparation: Preparation
   readonly input: unknown
   readonly answer: unknown
@@ -27,7 +27,7 @@ export type Witnessed = {
 }
 
 /** Checks a response at the caller's own node. Throws a Refusal if the node does not confirm it. */
-export type Witness = (patterned: PatternedAnswer) => Promise<Witnessed>
+export type Witness = (patterned: MatchedResponse) => Promise<Witnessed>
 
 /** Selectors of a vault's view functions. */
 const VIEWS = {
@@ -84,7 +84,7 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
 
 type Context = ReturnType<typeof buildContext>
 
-function buildContext({ preparation, input, answer, steps }: PatternedAnswer, tolerance: bigint) {
+function buildContext({ preparation, input, answer, steps }: MatchedResponse, tolerance: bigint) {
   const [request, response] = [readObject(input), readObject(answer)]
   const approval = listOf(response, 'approval')
   const transactions = [...approval, ...listOf(response, 'operations')]

@@ -7,7 +7,7 @@ import { assert } from './check.ts'
 import { type Expected, parseChallenge } from './client-data.ts'
 import { type Assertion, type Credential, NewCredentials, type RecoveryAssertion } from './credential.ts'
 import { assertKey } from './key.ts'
-import type { LimitTries } from './limits.ts'
+import type { LimitAttempts } from './limits.ts'
 import { assertPasskey } from './passkey.ts'
 import { isPassword } from './password.ts'
 import { findTotpStep } from './totp.ts'
@@ -69,7 +69,7 @@ export function createAuthenticator({
   now,
 }: {
   readonly identityKeys: KeysByAge
-  readonly limitTries: LimitTries
+  readonly limitTries: LimitAttempts
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {

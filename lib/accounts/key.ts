@@ -4,7 +4,7 @@ import { sha256 } from '../core/sha256.ts'
 import { assert } from './check.ts'
 import { type Expected, verifyClientData } from './client-data.ts'
 import { type CredentialOf, type KeyAssertion, KeyAttestation, type NewKey } from './credential.ts'
-import { isSound } from './public-key.ts'
+import { isAcceptedKey } from './public-key.ts'
 
 type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
 
@@ -42,7 +42,7 @@ export function assertKey(
 function publicKeyOf(pem: string): KeyObject {
   const key = parsePem(pem)
   assert(key !== undefined, 'attestation')
-  assert(isSound(key), 'algorithm')
+  assert(isAcceptedKey(key), 'algorithm')
   return key
 }
 

@@ -27,7 +27,7 @@ type AttemptSubjects = {
  * parallel attempts cannot exceed the limit. It returns a second function, which cancels the count after a success.
  * Each client has its own counters. Throws `too_many_requests`.
  */
-export function limiter({
+export function createAttemptLimiter({
   users,
   limits,
   randomBytes,
@@ -77,5 +77,5 @@ export function limiter({
   }
 }
 
-/** Function that counts an attempt, and returns a function that cancels this count. Built by `limiter`. */
-export type LimitTries = ReturnType<typeof limiter>
+/** Function that counts an attempt, and returns a function that cancels this count. Built by `createAttemptLimiter`. */
+export type LimitAttempts = ReturnType<typeof createAttemptLimiter>

@@ -16,7 +16,7 @@ import {
   type NewKey,
   PASSKEY_ALGORITHMS,
 } from './credential.ts'
-import { isSound } from './public-key.ts'
+import { isAcceptedKey } from './public-key.ts'
 import { equalTexts } from './token.ts'
 
 type Passkey = CredentialOf<'Fido2'>
@@ -35,7 +35,7 @@ export async function attestPasskey(
   assert(!hasCertificates, 'attestation')
   verifyAuthenticatorData(authData, rpId)
   assert(id === credId, 'credential id')
-  assert(key !== undefined && isSound(key), 'algorithm')
+  assert(key !== undefined && isAcceptedKey(key), 'algorithm')
 
   const { registrationInfo } = await verifyRegistrationResponse({
     response: {

@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto'
 const RSA_EXPONENT = 65_537n
 
 /** Returns true if a public key has an accepted type and size, and signatures cannot be forged for it. */
-export function isSound(key: KeyObject): boolean {
+export function isAcceptedKey(key: KeyObject): boolean {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
   switch (type) {
     case 'ec':

@@ -4,7 +4,7 @@ import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { max } from '../core/bigint.ts'
-import { type AppError, badAnswer } from '../core/errors.ts'
+import { type AppError, badResponse } from '../core/errors.ts'
 import { logger } from '../core/logger.ts'
 import { type Result, toResult, unwrap } from '../core/result.ts'
 import { toDate } from '../core/time.ts'
@@ -171,7 +171,7 @@ async function readChain(
   const [tails, chainEvidence] = await Promise.all([readUnrecordedEvents(on, followed, to), evidence()])
   const outcomes = followed.map(async (one, index): Promise<VaultOutcome> => {
     const [block, tail] = [blocks[index], tails.get(one.vault)]
-    if (!block || !tail) throw badAnswer('a vault is missing')
+    if (!block || !tail) throw badResponse('a vault is missing')
     return [one, await toResult(readVault(on, one, { tail, account: values[index], block, listed }))]
   })
   return { outcomes: await Promise.all(outcomes), evidence: [chainEvidence] }
@@ -197,7 +197,7 @@ async function readVault(
   }
   const live = account
     ? await toResult(readLiveAccount(account, on.reader, block.number, listEntries))
-    : { error: badAnswer('the vault cannot be read') }
+    : { error: badResponse('the vault cannot be read') }
   return { entries, live, asOf: toDate(block.timestamp) }
 }
 

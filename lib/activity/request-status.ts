@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireUint256 } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../core/errors.ts'
-import type { AccountSnapshot, ReadFinishedRequests } from '../protocols/protocol.ts'
+import type { AccountSnapshot, RequestCompletion } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
@@ -27,7 +27,7 @@ type StatusRequest = {
 /** Kind of requests: `of` reads them from an account's snapshot and returns their amounts, last id and the vault's epoch. */
 type Kind<R> = {
   readonly kind: RequestKind
-  readonly of: (account: AccountSnapshot) => ReadFinishedRequests<R>
+  readonly of: (account: AccountSnapshot) => RequestCompletion<R>
   readonly amounts: (requests: R) => {
     readonly pending: bigint
     readonly claimable: bigint

@@ -11,7 +11,7 @@ import {
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
-import { AppError, badAnswer } from '../core/errors.ts'
+import { AppError, badResponse } from '../core/errors.ts'
 import { type Result, toResult } from '../core/result.ts'
 import { DAY_MS } from '../core/time.ts'
 import type { VaultEvent } from '../protocols/books.ts'
@@ -168,7 +168,7 @@ async function postOfAccount(
 
 /** Creates the error for a vault with impossible events or balances. */
 export function createContradictionError(): AppError {
-  return badAnswer("a vault's events or balances contradict each other")
+  return badResponse("a vault's events or balances contradict each other")
 }
 
 type Read = readonly [Vault, Result<UnrecordedEvents>]

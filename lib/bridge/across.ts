@@ -2,7 +2,7 @@ import { type Address, type Hash, isAddress, isAddressEqual } from 'viem'
 import * as z from 'zod'
 import { max } from '../core/bigint.ts'
 import { TransactionHash } from '../core/codecs.ts'
-import { AppError, badAnswer, codeOf } from '../core/errors.ts'
+import { AppError, badResponse, codeOf } from '../core/errors.ts'
 import { parseAnswer, type Upstream } from '../core/http.ts'
 import { toResult } from '../core/result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
@@ -99,7 +99,7 @@ export function createAcross(ask: Upstream) {
         isAddressEqual(fees.spokePoolAddress, source.pool) &&
         isAddressEqual(fees.inputToken.address, source.token) &&
         isAddressEqual(fees.outputToken.address, destination.token)
-      if (!isSame) throw badAnswer('the bridge gave a quote for other contracts')
+      if (!isSame) throw badResponse('the bridge gave a quote for other contracts')
       return {
         outputAmount: fees.outputAmount,
         quoteTimestamp: fees.timestamp,

@@ -1,7 +1,7 @@
 import { min, sum } from '../core/bigint.ts'
 
 /** Refund that the bridge's pool owes an account from the time `deadline` on. */
-export type Debt = { readonly deadline: Date; readonly amount: bigint }
+export type OwedRefund = { readonly deadline: Date; readonly amount: bigint }
 
 type Payment = { readonly at: Date; readonly amount: bigint }
 
@@ -18,14 +18,14 @@ const MAX_SUMS = 2_000
  * and payments that were left out, so sums may differ by it.
  */
 export function findRepayment<P extends Payment>(
-  debt: Debt,
-  others: readonly Debt[],
+  debt: OwedRefund,
+  others: readonly OwedRefund[],
   payments: readonly P[],
   dust: bigint,
 ): P | undefined {
   let paid = 0n
   for (const payment of payments) {
-    const isDue = ({ deadline }: Debt) => deadline < payment.at
+    const isDue = ({ deadline }: OwedRefund) => deadline < payment.at
     const rivals = others.filter(isDue).map(({ amount }) => amount)
     const owed = sum(rivals) + (isDue(debt) ? debt.amount : 0n)
     // Payments beyond the total owed at that time pay something else, so the excess does not count.

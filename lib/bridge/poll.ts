@@ -14,7 +14,7 @@ import {
 import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { max, min } from '../core/bigint.ts'
-import { AppError, badAnswer } from '../core/errors.ts'
+import { AppError, badResponse } from '../core/errors.ts'
 import { toDate } from '../core/time.ts'
 import { poolAbi } from './abi.ts'
 import type { FetchHint } from './across.ts'
@@ -136,7 +136,7 @@ export function readFillStatuses(destination: ChainReader, relayHashes: readonly
 /** Parses the receipt of this transaction; null if the node has none. Throws `upstream_bad_answer` for another transaction's receipt. */
 export function parseReceipt(outcome: RpcOutcome | undefined, hash: Hash): Receipt | null {
   const receipt = parseResult(Receipt.nullable(), outcome)
-  if (receipt && receipt.transactionHash !== hash) throw badAnswer('a receipt of another transaction')
+  if (receipt && receipt.transactionHash !== hash) throw badResponse('a receipt of another transaction')
   return receipt
 }
 

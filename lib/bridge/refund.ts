@@ -4,10 +4,10 @@ import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from
 import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
 import { evmChain } from '../chain/registry.ts'
 import { min } from '../core/bigint.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import { DAY_SECONDS, toDate, toSeconds } from '../core/time.ts'
 import { poolAbi } from './abi.ts'
-import { type Debt, findRepayment } from './debts.ts'
+import { findRepayment, type OwedRefund } from './debts.ts'
 import {
   findPossiblePayments,
   findRefundRecipient,
@@ -189,7 +189,7 @@ async function readLeads(
   const payments = leads.flatMap(({ txHash }, index): Payment[] => {
     const receipt = parseReceipt(outcomes[2 * index], txHash)
     const { timestamp } = parseResult(BlockHeader, outcomes[2 * index + 1])
-    if (!receipt) throw badAnswer('no receipt of a final transaction')
+    if (!receipt) throw badResponse('no receipt of a final transaction')
     if (timestamp < since) return []
     const parsed = parsePayments(receipt.logs, getBridge(source).pool, deposit)
     return parsed.map(({ log: { logIndex }, ...payment }) => ({ txHash, logIndex, at: toDate(timestamp), ...payment }))
@@ -231,7 +231,7 @@ async function findPayment(
     )
     for (const [index, rival] of group.entries()) if (values[index] === FILLED) filled.add(rival.relayHash)
   }
-  const toDebt = (amount: bigint, deadline: bigint): Debt => ({ amount, deadline: toDate(deadline) })
+  const toDebt = (amount: bigint, deadline: bigint): OwedRefund => ({ amount, deadline: toDate(deadline) })
   const others = rivals.filter((rival) => !filled.has(rival.relayHash))
   const debts = others.map(({ amount, deadline }) => toDebt(amount, deadline))
   const debt = toDebt(deposit.relayData.inputAmount, BigInt(deposit.relayData.fillDeadline))

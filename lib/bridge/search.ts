@@ -3,7 +3,7 @@ import { BlockHeader, blockRequest, Log, type LogFilter, logsRequest, parseResul
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcError } from '../chain/rpc.ts'
 import { max } from '../core/bigint.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
@@ -100,5 +100,5 @@ function nextSmallerRange(tried: bigint, { refusal, blocks }: RpcError): bigint 
 }
 
 function refused() {
-  return badAnswer('a range of logs was refused')
+  return badResponse('a range of logs was refused')
 }

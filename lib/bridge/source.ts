@@ -16,7 +16,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
 import { min } from '../core/bigint.ts'
 import { Address as AddressText, TransactionHash } from '../core/codecs.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import { DAY_SECONDS, HOUR_SECONDS, toSeconds } from '../core/time.ts'
 import { erc4337EntryPointAbi, poolAbi } from './abi.ts'
 import {
@@ -362,7 +362,7 @@ function transactionRequest(hash: Hash): RpcRequest {
 
 function parseTransaction(outcome: RpcOutcome | undefined, hash: Hash) {
   const parsed = parseResult(PoolTransaction.nullable(), outcome)
-  if (parsed && parsed.hash !== hash) throw badAnswer('another transaction')
+  if (parsed && parsed.hash !== hash) throw badResponse('another transaction')
   return parsed ?? undefined
 }
 

@@ -22,7 +22,7 @@ export type TransferServices = {
   readonly fetchHint: FetchHint
   readonly transfers: Omit<TransfersStore, 'listDue' | 'postpone'>
   readonly quotes: Pick<QuotesStore, 'getMany'>
-  readonly sources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
+  readonly depositSources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
 }
 
 /** Function that returns when the scheduled job refresh-chain reads a transfer next; undefined for never. */
@@ -256,7 +256,7 @@ type Recording = {
 }
 
 async function record(
-  { transfers, sources }: TransferServices,
+  { transfers, depositSources }: TransferServices,
   { evidence }: Poll,
   { key, recorded, seen, lookAt }: Recording,
 ): Promise<PollResult> {
@@ -271,7 +271,7 @@ async function record(
   if (isFinal && taken) {
     const { chainId, txHash: transactionHash, logIndex } = taken
     const source = { chainId: key.sourceChainId, transactionHash: keep.events[0].txHash }
-    await sources.record({ chainId, transactionHash, logIndex }, source)
+    await depositSources.record({ chainId, transactionHash, logIndex }, source)
   }
   const isRecorded = isDeepStrictEqual(keep, recorded) || (await transfers.record(key, keep, recorded))
   // A concurrent request stored the record first. That request may come from a client without this vault, and then it

@@ -1,6 +1,6 @@
 import { isAddressEqual, zeroAddress } from 'viem'
 import { max, min } from '../core/bigint.ts'
-import { AppError, badAnswer, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
+import { AppError, badResponse, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 
@@ -64,7 +64,7 @@ export function agreeTerms(
     computeQuoteExpiry({ quoteTimestamp, fillDeadline }, clocks) >= source + MIN_VALIDITY_SECONDS &&
     fillDeadline >= destination + MIN_VALIDITY_SECONDS &&
     fillDeadline <= source + fillDeadlineBuffer
-  if (!isTimely) throw badAnswer('the bridge gave times that the pool would refuse')
+  if (!isTimely) throw badResponse('the bridge gave times that the pool would refuse')
   return { outputAmount, quoteTimestamp, fillDeadline, ...boundExclusivity(quote, source) }
 }
 
@@ -74,10 +74,10 @@ function verifyAmounts(request: BridgeRequest, quote: Quote, field: 'amount' | '
   const { input, output } = toCommonUnit(request, quote)
   if (inputAmount < limits.min) throw tooLow(request, quote, field)
   if (inputAmount > limits.max) throw tooHigh(request, quote, field)
-  if (outputAmount <= 0n || output > input) throw badAnswer('the bridge gave an output above the input, or none')
+  if (outputAmount <= 0n || output > input) throw badResponse('the bridge gave an output above the input, or none')
   if (output * 100n >= input * (100n - MAX_FEE_PERCENT)) return
   if (inputAmount < SMALL_AMOUNTS * limits.min) throw tooLow(request, quote, field)
-  throw badAnswer('the bridge gave a fee that is too high')
+  throw badResponse('the bridge gave a fee that is too high')
 }
 
 function tooLow(request: BridgeRequest, quote: Quote, field: string): AppError {

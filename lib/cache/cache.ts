@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
-import { AppError, badAnswer, codeOf } from '../core/errors.ts'
+import { AppError, badResponse, codeOf } from '../core/errors.ts'
 import { logger } from '../core/logger.ts'
 import { toResult } from '../core/result.ts'
 import type { Payment } from '../meter/meter.ts'
@@ -113,7 +113,7 @@ export function sharedCache({
   ): Promise<Aged<T>> {
     try {
       const value = await fetch()
-      if (value === null && cached && cached.value !== null) throw badAnswer('null in place of a cached value')
+      if (value === null && cached && cached.value !== null) throw badResponse('null in place of a cached value')
       return await put(cacheKey, value)
     } catch (error) {
       const retryAfter = error instanceof AppError ? error.headers['retry-after'] : undefined

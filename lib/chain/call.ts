@@ -12,7 +12,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { checksumAddress, MAX_UINT256 } from '../core/codecs.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import { numberAt } from './multicall.ts'
 
 /** A read-only call of a contract, and the decoder of its return data. */
@@ -54,7 +54,7 @@ export function call<
 
 /** Returns the value. Throws `upstream_bad_answer` if there is none, because an unknown value must not count as zero. */
 export function requireValue<T>(answer: T | undefined | null): T {
-  if (answer === undefined || answer === null) throw badAnswer('the contract does not return this value')
+  if (answer === undefined || answer === null) throw badResponse('the contract does not return this value')
   return answer
 }
 
@@ -65,7 +65,7 @@ export function requireValue<T>(answer: T | undefined | null): T {
 export function requireUint256<T extends object>(amounts: T): T {
   for (const amount of Object.values(amounts)) {
     if (typeof amount === 'bigint' && (amount < 0n || amount > MAX_UINT256))
-      throw badAnswer('an amount is not a uint256')
+      throw badResponse('an amount is not a uint256')
   }
   return amounts
 }

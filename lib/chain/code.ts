@@ -1,6 +1,6 @@
 import { type Address, concat, type Hex, isHex } from 'viem'
 import { checksumAddress } from '../core/codecs.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** Returns the request for the current code at an address. */
@@ -11,7 +11,7 @@ export function codeRequest(address: Address): RpcRequest {
 /** Returns the code in the outcome of a `codeRequest`. Throws `upstream_bad_answer` if there is none. */
 export function parseCode(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
-  throw badAnswer('no code')
+  throw badResponse('no code')
 }
 
 /** Returns the code of an account that delegates to this contract (EIP-7702). */

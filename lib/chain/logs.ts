@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, isAddress, numberToHex } from 'viem'
 import * as z from 'zod'
 import { max, min } from '../core/bigint.ts'
-import { type AppError, badAnswer } from '../core/errors.ts'
+import { type AppError, badResponse } from '../core/errors.ts'
 import { toDate } from '../core/time.ts'
 import { BlockTime, HashText, HexText, Quantity } from './hex.ts'
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from './rpc.ts'
@@ -88,7 +88,7 @@ export function parseResult<Schema extends z.ZodType>(
   outcome: RpcOutcome | undefined,
 ): z.output<Schema> {
   const parsed = schema.safeParse(outcome && 'result' in outcome ? outcome.result : undefined)
-  if (!parsed.success) throw badAnswer('a result of another shape')
+  if (!parsed.success) throw badResponse('a result of another shape')
   return parsed.data
 }
 
@@ -219,7 +219,7 @@ export function logsRequest(filter: LogFilter, [from, to]: Range): RpcRequest {
 }
 
 function buildRefusedError(from: bigint, to: bigint): AppError {
-  return badAnswer(`the logs of blocks ${from} to ${to} were refused`)
+  return badResponse(`the logs of blocks ${from} to ${to} were refused`)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Address, type Hex, parseAbi } from 'viem'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 
 /** Multicall3's address, the same on every supported chain. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -66,7 +66,7 @@ export function decodeAggregate(data: Hex): (Hex | undefined)[] {
   try {
     return decodeResults(data)
   } catch (cause) {
-    throw badAnswer('not the return data of aggregate3', cause)
+    throw badResponse('not the return data of aggregate3', cause)
   }
 }
 

@@ -1,7 +1,7 @@
 import { isHex, toHex } from 'viem'
 import * as z from 'zod'
 import { inBatches } from '../core/batches.ts'
-import { AnswerTooLarge, FailedTry, type HttpAnswer, type HttpEnvironment, sendOnce } from '../core/http.ts'
+import { FailedTry, type HttpEnvironment, type HttpResponse, ResponseTooLarge, sendOnce } from '../core/http.ts'
 import { logger } from '../core/logger.ts'
 import { createLessons, type LearntLimits } from './lessons.ts'
 import { codeOfStatus, type Meaning, meaningOf, NodeError, parseLimit } from './refusal.ts'
@@ -90,10 +90,10 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   async function sendBatch(batch: Batch, options: SendOptions): Promise<NodeOutcome[]> {
     const request = { url, body: batch.body, mostBytes: options.mostBytes }
     const answer = await sendOnce(environment, request, options.signal).catch((error: unknown) => {
-      if (error instanceof AnswerTooLarge) return error
+      if (error instanceof ResponseTooLarge) return error
       throw error
     })
-    if (answer instanceof AnswerTooLarge) return cutBatch(batch, answer, options)
+    if (answer instanceof ResponseTooLarge) return cutBatch(batch, answer, options)
     const { status, body } = answer
     const items = z.array(Item).safeParse(batch.isPlain ? [body] : body).data
     // Some nodes (geth) return one error for the whole batch.
@@ -113,7 +113,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
    * number of blocks before the cut. Later calls for events are refused too, and other calls are sent again. Otherwise
    * the two halves of the batch are sent again.
    */
-  async function cutBatch({ requests }: Batch, { beginning }: AnswerTooLarge, options: SendOptions) {
+  async function cutBatch({ requests }: Batch, { beginning }: ResponseTooLarge, options: SendOptions) {
     const last = lastBlockIn(beginning)
     const areEvents = beginning === '' || last !== undefined
     const places = requests.flatMap((request, index) => (isInRange(last, request) ? [index] : []))
@@ -131,7 +131,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     })
   }
 
-  async function refusedBatch(batch: Batch, error: NodeError, answer: HttpAnswer, options: SendOptions) {
+  async function refusedBatch(batch: Batch, error: NodeError, answer: HttpResponse, options: SendOptions) {
     const { requests, body } = batch
     const { status } = answer
     if (meaningOf(error, status, undefined) === 'batch' && !batch.isPlain && (requests.length > 1 || error.message)) {
@@ -247,7 +247,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
 
   /** Builds the failure of the node as a whole, without the node's own text, which may contain a URL. */
   function outage(
-    { status, retryAfterSeconds }: HttpAnswer,
+    { status, retryAfterSeconds }: HttpResponse,
     code: FailedTry['code'],
     error?: NodeError,
     meaning?: Meaning,
@@ -344,7 +344,7 @@ function isCallWithData(call: unknown): call is { readonly data: string } {
  * Returns the error with which a node refuses a whole request; undefined if the response contains none, because the
  * node is down or is no node.
  */
-function refusalIn({ status, body }: HttpAnswer): NodeError | undefined {
+function refusalIn({ status, body }: HttpResponse): NodeError | undefined {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = WholeError.safeParse(first).data?.error ?? NodeError.safeParse(first).data
   const code = codeOfStatus(status)

@@ -1,6 +1,6 @@
 import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
 import { inBatches } from '../core/batches.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import { LAST_SECOND } from '../core/time.ts'
 import { type Call, call, decodeReturnValues, type ReturnValues } from './call.ts'
 import type { Evidence } from './evidence.ts'
@@ -150,7 +150,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<ReadResult<T>> {
     const { attempts, ...others } = await readCalls(plans, options)
     const parts = attempts.map(({ part }) => {
-      if (!part) throw badAnswer('the node did not run a call to its end')
+      if (!part) throw badResponse('the node did not run a call to its end')
       return part
     })
     return joinParts(parts, others)
@@ -176,7 +176,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     const parts = await Promise.all(attempts.map(({ part, plans }) => (part ? [part] : readInParts(plans, options.at))))
     const snapshot = joinParts<T | undefined>(parts.flat(), others)
     if (plans.length > 0 && snapshot.values.every((value) => value === undefined)) {
-      throw badAnswer('none of the contracts can be read')
+      throw badResponse('none of the contracts can be read')
     }
     return snapshot
   }
@@ -227,7 +227,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
   ): Promise<CallResult<T | undefined>[]> {
     const smaller = plans.length > 1 ? inBatches(plans, Math.ceil(plans.length / PARTS)) : []
     const [empty, ...parts] = (await send([[], ...smaller], at)).parts
-    if (!empty) throw badAnswer('the node runs no call')
+    if (!empty) throw badResponse('the node runs no call')
     const broken = [{ block: empty.block, values: [undefined] }]
     if (smaller.length === 0) return broken
     const readable = await Promise.all(
@@ -273,7 +273,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     const read =
       storage && 'result' in storage ? decodeGroups(blockCalls, stored.map(storageCallOf), storage) : undefined
     if (read && read.block.number !== block.number) {
-      if (at !== undefined) throw badAnswer('two calls at one block return different blocks')
+      if (at !== undefined) throw badResponse('two calls at one block return different blocks')
       return (await send([plans], lowerBlock(read.block, block).number)).parts[0]
     }
     const words = plans.map((plan) => parseStorage(plan.slots, read?.returned[stored.indexOf(plan)]?.[0]))
@@ -373,8 +373,8 @@ function decodeGroups(
   const all = decodeOutcome(outcome)
   const [timestamp, evmNumber, ownNumber] = decodeReturnValues(blockCalls, all.splice(0, blockCalls.length))
   const number = ownNumber ?? evmNumber
-  if (number === undefined || timestamp === undefined) throw badAnswer('the block has no number or no time')
-  if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badAnswer('the block has an impossible number or time')
+  if (number === undefined || timestamp === undefined) throw badResponse('the block has no number or no time')
+  if (number > LAST_NUMBER || timestamp > LAST_SECOND) throw badResponse('the block has an impossible number or time')
   return { block: { number, timestamp }, returned: groups.map(({ length }) => all.splice(0, length)) }
 }
 
@@ -384,12 +384,12 @@ function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {
 
 function resultHex(outcome: RpcOutcome | undefined): Hex {
   if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
-  throw badAnswer('a call has no result')
+  throw badResponse('a call has no result')
 }
 
 /** Parses a storage word; some nodes omit leading zeros. */
 function resultWord(outcome: RpcOutcome | undefined): bigint {
   const data = resultHex(outcome)
-  if (data === '0x' || size(data) > 32) throw badAnswer('a storage word has the wrong size')
+  if (data === '0x' || size(data) > 32) throw badResponse('a storage word has the wrong size')
   return hexToBigInt(data)
 }

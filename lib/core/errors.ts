@@ -292,7 +292,7 @@ export class AppError extends Error {
 }
 
 /** Returns the error for an unusable response of an external service or chain. `why` is only logged. */
-export function badAnswer(why: string, cause?: unknown): AppError {
+export function badResponse(why: string, cause?: unknown): AppError {
   return new AppError('upstream_bad_answer', { cause: new Error(why, { cause }) })
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as z from 'zod'
-import { AppError, badAnswer, type UpstreamError } from './errors.ts'
+import { AppError, badResponse, type UpstreamError } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { Fetch, Fetched } from './outbound.ts'
 
@@ -23,7 +23,7 @@ export type HttpRequest = {
 }
 
 /** HTTP response: its status, its parsed JSON body, and its Retry-After in seconds. The body of an error is undefined if it is no JSON. */
-export type HttpAnswer = {
+export type HttpResponse = {
   readonly status: number
   readonly body: unknown
   readonly retryAfterSeconds: number | undefined
@@ -58,14 +58,14 @@ export type UpstreamRequest = {
  * Response of an external service, a success or an error that the caller interprets. Never a 429, a 5xx or an error
  * with Retry-After, which throw.
  */
-export type UpstreamAnswer = Pick<HttpAnswer, 'status' | 'body'>
+export type UpstreamResponse = Pick<HttpResponse, 'status' | 'body'>
 
 /**
  * Function that calls an external service. Throws AppError `upstream_timeout` or `upstream_unavailable`, or
  * `upstream_bad_answer` for a success that is not JSON. During a pause it sends no request and throws
  * `upstream_unavailable` with Retry-After. Other error responses are returned, and the caller interprets them.
  */
-export type Upstream = (request: UpstreamRequest) => Promise<UpstreamAnswer>
+export type Upstream = (request: UpstreamRequest) => Promise<UpstreamResponse>
 
 /** Default deadline in milliseconds for a request including its retries. */
 export const DEADLINE_MS = 3_000
@@ -95,7 +95,7 @@ export class FailedTry extends Error {
 }
 
 /** Failure because a response is larger than `mostBytes`. `beginning` is the text received up to that limit. */
-export class AnswerTooLarge extends FailedTry {
+export class ResponseTooLarge extends FailedTry {
   readonly beginning: string
 
   constructor(mostBytes: number, beginning: string) {
@@ -113,7 +113,7 @@ export async function sendOnce(
   { fetch }: Pick<HttpEnvironment, 'fetch'>,
   { url, headers = {}, body, mostBytes = MAX_BYTES }: HttpRequest,
   signal: AbortSignal,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   try {
     const response = await fetch(url, {
       headers: {
@@ -249,11 +249,11 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
 /** Parses the body of a successful response with the schema. Throws `upstream_bad_answer` for an error response or another shape. */
 export function parseAnswer<Schema extends z.ZodType>(
   schema: Schema,
-  { status, body }: UpstreamAnswer,
+  { status, body }: UpstreamResponse,
 ): z.output<Schema> {
   const parsed = status < 300 ? schema.safeParse(body) : undefined
   if (parsed?.success) return parsed.data
-  throw badAnswer(parsed ? 'a response of another shape' : `HTTP status ${status}`)
+  throw badResponse(parsed ? 'a response of another shape' : `HTTP status ${status}`)
 }
 
 /** Parses the rows of a response with the schema. Omits rows that do not match. */
@@ -276,7 +276,7 @@ async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
   let text = ''
   for await (const chunk of body ?? []) {
     bytes += chunk.length
-    if (bytes > mostBytes) throw new AnswerTooLarge(mostBytes, text)
+    if (bytes > mostBytes) throw new ResponseTooLarge(mostBytes, text)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

@@ -2,7 +2,7 @@ import { buildRequestName, type OpenRequest, type Snapshot } from '../activity/o
 import type { VaultProgress } from '../activity/store.ts'
 import { type BlockHeader, readHashes } from '../chain/logs.ts'
 import { MAX_UINT256 } from '../core/codecs.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import { logger } from '../core/logger.ts'
 import type { OpenAmounts } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
@@ -90,7 +90,7 @@ export async function readDueSnapshots(
     marked.map((vaultRun, index) => {
       const snapshots = found[index] ?? []
       const due = snapshots.filter(isDue)
-      if (due.some(({ number }) => !hashes.has(number))) throw badAnswer('the node does not return a final block')
+      if (due.some(({ number }) => !hashes.has(number))) throw badResponse('the node does not return a final block')
       const confirmed = due.filter(({ number, hash }) => hashes.get(number) === hash)
       return [vaultRun, { due, confirmed, next: snapshots[due.length]?.number }]
     }),

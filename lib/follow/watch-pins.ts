@@ -6,7 +6,7 @@ import { runConcurrently } from '../core/side-by-side.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import {
   buildSnapshotPlan,
-  compareBeyondVaults,
+  compareOutsideStorage,
   compareWithPin,
   computeRelativeMove,
   type Pin,
@@ -104,7 +104,7 @@ async function readWatched(
   if (withPins.length === 0) return []
   const [{ values, blocks, block }, beyond] = await Promise.all([
     reader.readEach(withPins.map(buildSnapshotPlan)),
-    compareBeyondVaults(reader, withPins),
+    compareOutsideStorage(reader, withPins),
   ])
   return withPins.map((one, index) => ({
     ...one,

@@ -4,7 +4,7 @@ import type { Aged } from '../cache/cache.ts'
 import type { Client } from '../clients/client.ts'
 import type { KeyLimits, Scope } from '../clients/key-limits.ts'
 import type { ErrorCode } from '../core/errors.ts'
-import type { PayFor, Share } from '../meter/meter.ts'
+import type { BudgetPurpose, PayFor } from '../meter/meter.ts'
 import type { Access, Env, QueueResource, Resource, Uses } from './resources.ts'
 
 /** Areas of the API, each with its description in the API reference. Each area is a folder in `functions/`. */
@@ -49,7 +49,7 @@ export type EndpointContract = {
    */
   readonly caller: 'anyone' | 'client' | 'user'
   /** Separate budget within the rate limit that requests to this endpoint spend. Without it they spend the common budget. */
-  readonly share?: Extract<Share, 'withdrawals'>
+  readonly share?: Extract<BudgetPurpose, 'withdrawals'>
   /** Resources that the function uses. `listUses` adds the resources that identify the caller. */
   readonly uses: Uses
   /** Schemas of the request. Each field has its own error code (lib/core/field.ts). Headers that identify the caller are not listed. */

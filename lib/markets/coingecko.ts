@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { CHAINS, type Chain } from '../chain/registry.ts'
-import { AppError, badAnswer } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream, type UpstreamAnswer } from '../core/http.ts'
+import { AppError, badResponse } from '../core/errors.ts'
+import { parseAnswer, parseRows, type Upstream, type UpstreamResponse } from '../core/http.ts'
 import { LAST_SECOND } from '../core/time.ts'
 import type { CoinQuote, DatedChart, FoundCoin, MarketCoin } from './coin.ts'
 import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
-import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
+import { type Decimal, decimal, dividedBy, minus, times, toNumber } from './decimal.ts'
 import type { ChartRange, CoinName } from './source.ts'
 
 const MARKET_PAGE_SIZE = 250
@@ -168,7 +168,7 @@ export function createCoinGecko(ask: Upstream) {
       })
       const { bitcoin } = read(z.object({ bitcoin: z.record(z.string(), z.unknown()) }), answer)
       const dollars = bitcoinIn(bitcoin, 'usd')
-      if (!dollars) throw badAnswer('CoinGecko: no price of bitcoin in dollars')
+      if (!dollars) throw badResponse('CoinGecko: no price of bitcoin in dollars')
       const rates = CURRENCIES.flatMap((currency) => {
         const price = bitcoinIn(bitcoin, currency)
         return price ? [[currency, rateOf(price, dollars)] as const] : []
@@ -183,7 +183,7 @@ export function createCoinGecko(ask: Upstream) {
     async fetchCoinIds(): Promise<{ all: string[]; byContract: Map<string, string> }> {
       const answer = await ask({ path: '/coins/list', query: { include_platform: 'true' } })
       const rows = rowsOf(ListRow, read(Rows, answer))
-      if (rows.length === 0) throw badAnswer('CoinGecko: no coins')
+      if (rows.length === 0) throw badResponse('CoinGecko: no coins')
       const ids = new Map<string, string | 'claimed twice'>()
       for (const { id, platforms } of rows) {
         for (const chain of CHAINS) {
@@ -248,7 +248,7 @@ function toCoinQuote(row: z.output<typeof QuoteRow>): CoinQuote | null {
 /** Parses the rows of a response and omits invalid rows. Throws if all rows are invalid. */
 function rowsOf<Schema extends z.ZodType>(schema: Schema, rows: readonly unknown[]): z.output<Schema>[] {
   const found = parseRows(schema, rows)
-  if (rows.length > 0 && found.length === 0) throw badAnswer('CoinGecko: no usable row')
+  if (rows.length > 0 && found.length === 0) throw badResponse('CoinGecko: no usable row')
   return found
 }
 
@@ -269,14 +269,14 @@ function bitcoinIn(prices: Readonly<Record<string, unknown>>, currency: Currency
   const hundred = decimal(100)
   return {
     now,
-    dayAgo: change === undefined ? undefined : over(times(now, hundred), minus(hundred, decimal(-change))),
+    dayAgo: change === undefined ? undefined : dividedBy(times(now, hundred), minus(hundred, decimal(-change))),
   }
 }
 
 function rateOf(price: BitcoinPrice, dollars: BitcoinPrice): ExchangeRate {
   return {
-    now: toNumber(over(price.now, dollars.now)),
-    dayAgo: price.dayAgo && dollars.dayAgo && toNumber(over(price.dayAgo, dollars.dayAgo)),
+    now: toNumber(dividedBy(price.now, dollars.now)),
+    dayAgo: price.dayAgo && dollars.dayAgo && toNumber(dividedBy(price.dayAgo, dollars.dayAgo)),
   }
 }
 
@@ -293,7 +293,7 @@ function pathOf(coin: CoinName): string | undefined {
   return ['/coins', ...segments.map(encodeURIComponent)].join('/')
 }
 
-function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer): z.output<Schema> {
+function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamResponse): z.output<Schema> {
   const { status } = answer
   const refusal = refusalOf(answer)
   if (status === 401 || status === 403 || REFUSALS.some((code) => code === refusal)) {
@@ -304,7 +304,7 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer):
 }
 
 /** Returns CoinGecko's error code or text in a response. Returns undefined for a success, or for an error body that is not CoinGecko's. */
-function refusalOf({ status, body }: UpstreamAnswer): number | string | undefined {
+function refusalOf({ status, body }: UpstreamResponse): number | string | undefined {
   return status < 400 ? undefined : Refusal.safeParse(body).data
 }
 
@@ -312,7 +312,7 @@ function refusalOf({ status, body }: UpstreamAnswer): number | string | undefine
  * Returns true if CoinGecko reports that it does not know the coin. A 404 without CoinGecko's error body comes from a
  * wrong host, so it does not count.
  */
-function isUnknownCoin(answer: UpstreamAnswer): boolean {
+function isUnknownCoin(answer: UpstreamResponse): boolean {
   const refusal = refusalOf(answer)
   const { status } = answer
   if (status === 404) return refusal !== undefined

@@ -1,7 +1,7 @@
 import type { Aged } from '../cache/cache.ts'
 import { AppError } from '../core/errors.ts'
 import type { Currency, ExchangeRate } from './currency.ts'
-import { type Decimal, decimal, minus, over, times, toNumber } from './decimal.ts'
+import { type Decimal, decimal, dividedBy, minus, times, toNumber } from './decimal.ts'
 
 /**
  * Functions that convert US dollars into one currency. They return null for an unknown value, or for a value too large
@@ -35,7 +35,7 @@ export function conversionInto(
     change: (percent) =>
       percent === null || dayAgo === undefined
         ? null
-        : finite(minus(over(times(plusHundred(percent), now), dayAgo), HUNDRED)),
+        : finite(minus(dividedBy(times(plusHundred(percent), now), dayAgo), HUNDRED)),
     answers: [rates],
   }
 }
@@ -43,12 +43,12 @@ export function conversionInto(
 /** Returns the change from the price `before` to `now` in percent; null if `before` is unknown or zero. */
 export function changeInPercent(now: number, before: number | null): number | null {
   if (before === null || before === 0) return null
-  return finite(minus(over(times(decimal(now), HUNDRED), decimal(before)), HUNDRED))
+  return finite(minus(dividedBy(times(decimal(now), HUNDRED), decimal(before)), HUNDRED))
 }
 
 /** Returns the price before a change of `percent` led to `now`; null if the change is unknown. */
 export function beforeChange(now: number, percent: number | null): number | null {
-  return percent === null ? null : finite(over(times(decimal(now), HUNDRED), plusHundred(percent)))
+  return percent === null ? null : finite(dividedBy(times(decimal(now), HUNDRED), plusHundred(percent)))
 }
 
 function plusHundred(percent: number): Decimal {

@@ -30,7 +30,7 @@ export function minus(left: Decimal, right: Decimal): Decimal {
 }
 
 /** Returns the quotient with at least 40 digits, truncated. Throws a RangeError if the divisor is zero. */
-export function over(left: Decimal, right: Decimal): Decimal {
+export function dividedBy(left: Decimal, right: Decimal): Decimal {
   if (right.digits === 0n) throw new RangeError('division by zero')
   const digits = QUOTIENT_DIGITS + right.digits.toString().length
   return {

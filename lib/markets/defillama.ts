@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
 import { DAY, HOUR } from '../core/time.ts'
 import type { CoinName, DatedPrice, PriceSource } from './source.ts'
@@ -84,7 +84,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       const rows = parseAnswer(Series, { status: 200, body: series }).prices
       if (rows.length === 0) return null
       const points = parseRows(Point, rows)
-      if (points.length === 0) throw badAnswer('DefiLlama: no usable point')
+      if (points.length === 0) throw badResponse('DefiLlama: no usable point')
       const prices = [...new Map(points)].sort(([left], [right]) => left - right)
       return { chart: { prices, marketCaps: [], volumes: [] }, days }
     },

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CHAINS, type Chain } from '../chain/registry.ts'
-import { badAnswer } from '../core/errors.ts'
+import { badResponse } from '../core/errors.ts'
 import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
 import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
@@ -35,7 +35,7 @@ export function createLiFi(ask: Upstream) {
         const ofChain = listedTokens(chain, tokens[chain.id])
         if (ofChain.length > 0) listed.set(chain.key, ofChain)
       }
-      if (listed.size === 0) throw badAnswer('LI.FI: no usable token on any chain')
+      if (listed.size === 0) throw badResponse('LI.FI: no usable token on any chain')
       return listed
     },
   }

@@ -20,7 +20,7 @@ export const UNITS = {
 } as const
 
 /** Purpose for which a payer spends units. Each purpose has its own budget, so spending one budget does not reduce the others. */
-export type Share = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
+export type BudgetPurpose = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
 
 /**
  * Subject that pays for a request: an API key, a user's session or a network. A session or network may spend a tenth of
@@ -32,7 +32,7 @@ export type Payer = { readonly who: 'session' | 'network' | 'key'; readonly id: 
 export type Charge = {
   readonly payers: readonly Payer[]
   readonly rate: Rate
-  readonly share: Share
+  readonly share: BudgetPurpose
   readonly units: number
 }
 
@@ -64,7 +64,7 @@ const UNCOUNTED = 1
  * Budget of each purpose: its part of the key's rate limit, and its window in seconds (by default the key's window).
  * `fewest` is the minimum number of units for any payer.
  */
-const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: number }>> = {
+const SHARES: Readonly<Record<BudgetPurpose, { part: number; seconds?: number; fewest: number }>> = {
   requests: { part: 1, fewest: 1 },
   withdrawals: { part: 1 / 2, fewest: 10 },
   // The minimum lets one user read seven wallets on seven chains, or five price charts, in ten minutes.
@@ -73,7 +73,7 @@ const SHARES: Readonly<Record<Share, { part: number; seconds?: number; fewest: n
   withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * UNITS.quote },
 }
 
-function limitOf({ who }: Payer, share: Share, rate: Rate): Limit {
+function limitOf({ who }: Payer, share: BudgetPurpose, rate: Rate): Limit {
   const { part, seconds = rate.seconds, fewest } = SHARES[share]
   const ofKey = (rate.requests * part * seconds) / rate.seconds
   const units = Math.max(fewest, Math.ceil(who === 'key' ? ofKey : ofKey * PART))
@@ -145,7 +145,7 @@ function headersFor(
 }
 
 const FIELDS = { session: 'authorization', network: 'address', key: 'x-join-key' } as const
-const NAMES: Readonly<Record<Share, string>> = {
+const NAMES: Readonly<Record<BudgetPurpose, string>> = {
   requests: 'requests',
   withdrawals: 'withdrawals and claims',
   sources: 'data sources',

@@ -1,8 +1,8 @@
 import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
 import { CHAINS, type ChainKey, type EvmChain } from '../chain/registry.ts'
-import { AppError, badAnswer } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream, type UpstreamAnswer } from '../core/http.ts'
+import { AppError, badResponse } from '../core/errors.ts'
+import { parseAnswer, parseRows, type Upstream, type UpstreamResponse } from '../core/http.ts'
 import { UNITS } from '../meter/meter.ts'
 import type { AlchemyApi } from './apis.ts'
 import { type NftCollection, NftText } from './nft.ts'
@@ -110,7 +110,7 @@ export function createAlchemy(
     const params = [wallet, 'erc20', ...(pageKey === undefined ? [] : [{ pageKey }])]
     const body = { jsonrpc: '2.0', id: 1, method: 'alchemy_getTokenBalances', params }
     const { result } = parseAlchemy(BalancesPage, await ask({ path: urlOf(chain, '/v2'), body }))
-    if (result.address !== getAddress(wallet)) throw badAnswer('balances of another wallet')
+    if (result.address !== getAddress(wallet)) throw badResponse('balances of another wallet')
     return result
   }
 
@@ -191,7 +191,7 @@ function chainOf(chainKey: ChainKey): EvmChain {
  * Parses the body of a response. Throws `upstream_unavailable` if Alchemy refuses the API key, or if a response with
  * status 200 contains an error.
  */
-function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: UpstreamAnswer): z.output<Schema> {
+function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: UpstreamResponse): z.output<Schema> {
   const failure = Failure.safeParse(answer.body).data?.error
   const isRefused = answer.status === 401 || answer.status === 403
   if (isRefused || (failure && answer.status < 300)) {

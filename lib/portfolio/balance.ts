@@ -4,7 +4,7 @@ import { Amount, Timestamp } from '../core/codecs.ts'
 import { shownAddress } from '../markets/address.ts'
 import { ListedToken, type TokenPrice } from '../markets/coin.ts'
 import type { ExchangeRate } from '../markets/currency.ts'
-import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../markets/decimal.ts'
+import { type Decimal, decimal, dividedBy, minus, times, tokens, toNumber } from '../markets/decimal.ts'
 
 /** Amount of one token that a user has in all wallets on a chain, in the token's smallest unit. */
 export const Holding = z.object({
@@ -99,7 +99,7 @@ export function buildBalance(
 
 /** Returns the change from `before` to `now` in percent. Returns undefined if a value is unknown or `before` is 0. */
 function change(now: Decimal | undefined, before: Decimal | undefined): Decimal | undefined {
-  return now && before && before.digits !== 0n ? over(times(minus(now, before), HUNDRED), before) : undefined
+  return now && before && before.digits !== 0n ? dividedBy(times(minus(now, before), HUNDRED), before) : undefined
 }
 
 function isNumber(value: Decimal | undefined): boolean {

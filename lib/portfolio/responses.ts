@@ -15,7 +15,7 @@ export type ChainResult = {
 }
 
 /** Fields of a `ChainResult` without data or error, as for a chain on which the user has no wallet. */
-export const NOTHING = { asOf: undefined, error: undefined } as const
+export const NO_DATA = { asOf: undefined, error: undefined } as const
 
 /** Fields that the responses about balances and about NFTs have in common. */
 export const WalletsResponse = z.object({

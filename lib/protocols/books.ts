@@ -37,7 +37,7 @@ type EventOrigin = {
  * Transfer of the asset by which a vault's payment becomes known. Cooldown vaults pay from their silo contract without
  * an event of the vault.
  */
-export type ForeignTransfer = {
+export type AssetPayment = {
   readonly eventName: 'HeardTransfer'
   readonly args: { readonly from: Address; readonly to: Address; readonly value: bigint }
 } & EventOrigin
@@ -50,7 +50,7 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
   /** Names of the events that can change the share price, except mints and burns. */
   readonly repricing: ReadonlySet<string>
   /**
-   * Returns the token and the sender of transfers that show the vault's payments (`ForeignTransfer`). Absent if the
+   * Returns the token and the sender of transfers that show the vault's payments (`AssetPayment`). Absent if the
    * vault's own events show them.
    */
   findForeignTransferSource?(vault: V): { readonly token: Address; readonly from: Address }

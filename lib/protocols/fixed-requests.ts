@@ -30,7 +30,7 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
 }
 
 /** Returns the shares that were burned for `assets` of these requests' payments. The newest requests count first. */
-export function sumSharesBehind(requests: readonly FixedRequest[], assets: bigint): bigint {
+export function sumBurnedShares(requests: readonly FixedRequest[], assets: bigint): bigint {
   let rest = assets
   return sum(
     requests.toReversed().map((request) => {

@@ -47,7 +47,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * Reads the call that cancels the account's pending requests; absent if the protocol has no cancellations. Parsing
    * throws an AppError if the cancellation is refused, or `upstream_bad_answer`.
    */
-  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ReadFinishedRequests<CancelTerms>>
+  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<RequestCompletion<CancelTerms>>
   /**
    * Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. Absent if
    * the vault's events show settlements, so that the amounts need not be read.
@@ -71,7 +71,7 @@ export type OpenAmounts = {
 }
 
 /** Returns the claimable amount; 0 if `given`, the payment of its claim, is 0 because of rounding. */
-export function claimableUnlessWorthless(amount: bigint, given: bigint): bigint {
+export function zeroIfPaysNothing(amount: bigint, given: bigint): bigint {
   return given > 0n ? amount : 0n
 }
 
@@ -186,7 +186,7 @@ export type Completion<T> = (reader: ChainReader, at: bigint) => Promise<T>
  * Function like `Completion`, for an account's requests. It calls `listEntries` only for vaults that report requests by
  * id alone. The ledger entries that `listEntries` returns contain the ids. Throws the errors of `listEntries` too.
  */
-export type ReadFinishedRequests<T> = (
+export type RequestCompletion<T> = (
   reader: ChainReader,
   at: bigint,
   listEntries: () => Promise<readonly LedgerEntry[]>,
@@ -199,8 +199,8 @@ export type ReadFinishedRequests<T> = (
 export type AccountSnapshot = {
   /** Returns the number of shares in the account's wallet, in the smallest unit. */
   readonly shares: () => bigint
-  readonly deposits: ReadFinishedRequests<AccountDeposits>
-  readonly redemptions: ReadFinishedRequests<AccountRedemptions>
+  readonly deposits: RequestCompletion<AccountDeposits>
+  readonly redemptions: RequestCompletion<AccountRedemptions>
   readonly price: () => SharePrice
 }
 

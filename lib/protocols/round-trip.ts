@@ -38,7 +38,7 @@ export type SimulatedTrip = {
   readonly measured?: MeasuredTrip
   readonly untried?: string
   /** Contradictions between the vault's reports and its behaviour. Each is a clause that begins with "it". */
-  readonly mixedUp: readonly string[]
+  readonly contradictions: readonly string[]
 }
 
 type MeasuredTrip = {
@@ -83,7 +83,12 @@ export async function simulateRoundTrip(
 ): Promise<SimulatedTrip> {
   const { asset, shareToken } = vault
   const { block, time, amount, worth, choice, slots } = await readStart(reader, vault, account)
-  const reasonUntried = (why: string, mixedUp: readonly string[] = []) => ({ block, amount, untried: why, mixedUp })
+  const reasonUntried = (why: string, contradictions: readonly string[] = []) => ({
+    block,
+    amount,
+    untried: why,
+    contradictions,
+  })
   if (!slots) return reasonUntried(CANNOT_SIMULATE)
   const simulate: Simulate = async (storage, blocks, until) => {
     const [outcome] = await reader.request([
@@ -132,7 +137,7 @@ export async function simulateRoundTrip(
       withdrawal: way?.name,
       noExit: way ? undefined : ways.refusal,
     },
-    mixedUp: [...findings, ...ways.findings, ...findInFees(entryFee, exitFee)],
+    contradictions: [...findings, ...ways.findings, ...findInFees(entryFee, exitFee)],
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../chain/proxy.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
 import { Address as AddressText, Amount, Timestamp } from '../core/codecs.ts'
-import { AppError, badAnswer } from '../core/errors.ts'
+import { AppError, badResponse } from '../core/errors.ts'
 import { toResult, unwrap } from '../core/result.ts'
 import { vaultAbi } from '../protocols/abi.ts'
 import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
@@ -68,7 +68,7 @@ export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSn
  * Compares the pinned code addresses that a vault's own storage does not contain: those of beacons and of EIP-7702
  * delegates. `buildSnapshotPlan` reads all others. Returns one verdict per vault. Throws `upstream_*`.
  */
-export function compareBeyondVaults(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
+export function compareOutsideStorage(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
   return compareOtherPointers(
     reader,
     vaults.map(({ vault, pin }) => ({ address: vault.address, pointers: pin.code })),
@@ -94,18 +94,21 @@ export async function prepareIfPinMatches<T, Prepared>(
   // The plan with the comparison comes first, because parsing stops at the first error. A changed vault is thus
   // reported before any other error.
   const guarded = mapReadPlan(joinReadPlans(compared, plan), ([, value]) => value)
-  const [beyond, prepared] = await Promise.all([compareBeyondVaults(reader, [{ vault, pin }]), toResult(work(guarded))])
+  const [beyond, prepared] = await Promise.all([
+    compareOutsideStorage(reader, [{ vault, pin }]),
+    toResult(work(guarded)),
+  ])
   requireSame(beyond[0])
   return unwrap(prepared)
 }
 
 function requireSame(verdict: Verdict | undefined): void {
   if (verdict === 'changed') throw new AppError('vault_has_changed')
-  if (verdict !== 'same') throw badAnswer('the vault does not report whether it has changed')
+  if (verdict !== 'same') throw badResponse('the vault does not report whether it has changed')
 }
 
 /**
- * Compares a vault's price and the code addresses in its storage with its pin. `compareBeyondVaults` compares all other
+ * Compares a vault's price and the code addresses in its storage with its pin. `compareOutsideStorage` compares all other
  * code addresses. `seen` is undefined if the vault cannot be read.
  */
 export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: VaultSnapshot | undefined): Verdict {

@@ -25,7 +25,7 @@ const PoolStatus = z.object({ pending: z.string() })
 const ADMIN = ACCOUNTS.admin.address
 
 /** Returns an empty plan. Its methods throw for a contract that is not in `sandbox/contracts`. */
-export async function openPlan(chain: LocalChain): Promise<Plan> {
+export async function createPlan(chain: LocalChain): Promise<Plan> {
   const [contracts, [nonce = 0]] = await Promise.all([compiledContracts(), readNonces(chain, [ADMIN])])
   const steps: LocalTransaction[] = []
 

@@ -17,11 +17,11 @@ import type { Relayer } from '../relayer.ts'
 import { DISTRIBUTOR, distributorAbi, type Reward, type Rewards } from '../rewards.ts'
 import { callRpc } from '../rpc.ts'
 import { sendTransactions, transact } from '../transactions.ts'
-import { openPlan, type Plan } from './plan.ts'
+import { createPlan, type Plan } from './plan.ts'
 import type { LocalVault, LocalWorld } from './world.ts'
 
 /** API request whose response shows a prepared state, such as a pending deposit. */
-export type State = { readonly path: string; readonly body?: object }
+export type StateRequest = { readonly path: string; readonly body?: object }
 
 /**
  * Prepared states: deposits, withdrawals, rewards and transfers in each status that a wallet must handle. `questions` are the API requests
@@ -29,9 +29,9 @@ export type State = { readonly path: string; readonly body?: object }
  */
 export type States = {
   readonly vaults: readonly LocalVault[]
-  readonly questions: Readonly<Record<string, State>>
+  readonly questions: Readonly<Record<string, StateRequest>>
   /** Requests whose final response the service returns only after checking several times. */
-  readonly slow: readonly State[]
+  readonly slow: readonly StateRequest[]
   /** Transaction that the service's records mark as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
   /** States that could not be prepared. `questions` has no requests for these states. */
@@ -117,11 +117,11 @@ export async function playStates(
     await tryToMake('transfer bridging slowly', () => relayer.requestSlowFill(present.slow))
   }
 
-  const transfer = (hash: Hash): State => ({
+  const transfer = (hash: Hash): StateRequest => ({
     path: `/defi-vaults/v1/defi/cross-chain/${hash}/status?srcChainId=${base.chainId}`,
   })
   const of = ({ transactionHash }: BridgeDeposit) => transfer(transactionHash)
-  const questions: Record<string, State> = {
+  const questions: Record<string, StateRequest> = {
     ...vaults?.questions,
     ...rewarded?.questions,
     ...(newest && { [disputable]: newest }),
@@ -152,7 +152,7 @@ export async function playStates(
 }
 
 async function playVaults(chain: Chain) {
-  const plan = await openPlan(chain)
+  const plan = await createPlan(chain)
   const asset = usdcOf(chain)
   const { chainId } = chain
   const all: LocalVault[] = []
@@ -218,10 +218,10 @@ async function playVaults(chain: Chain) {
   all.push({ chainId, address: taxed, type: 'sync', protocol: 'erc4626', asset, name: 'States, with fees' })
   await plan.execute()
 
-  const status = (kind: 'deposit' | 'withdraw', account: Address, of = vault): State => ({
+  const status = (kind: 'deposit' | 'withdraw', account: Address, of = vault): StateRequest => ({
     path: `/defi-vaults/v1/defi/vault/${of}/${kind}-status?userAddress=${account}`,
   })
-  const prepare = (kind: 'deposit' | 'withdraw', vaultAddress: Address, userAddress: Address): State => ({
+  const prepare = (kind: 'deposit' | 'withdraw', vaultAddress: Address, userAddress: Address): StateRequest => ({
     path: `/defi-vaults/v1/defi/vault/${kind}`,
     body: { vaultAddress, userAddress, ...(kind === 'withdraw' ? { max: true } : { amount: `${AMOUNT}` }) },
   })
@@ -310,17 +310,17 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   }
 }
 
-async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<State> {
+async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<StateRequest> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
   return buildRewardsRequest(requireValue(next[0]).account, chain)
 }
 
-function buildRewardsRequest(account: Address, { chainId }: Chain): State {
+function buildRewardsRequest(account: Address, { chainId }: Chain): StateRequest {
   return { path: `/defi-vaults/v1/defi/user/${account}/rewards?chainId=${chainId}` }
 }
 
 async function playSavings(chain: Chain) {
-  const plan = await openPlan(chain)
+  const plan = await createPlan(chain)
   const asset = usdcOf(chain)
   const names = ['States, savings', 'States, paused savings'] as const
   const [open, paused] = names.map((name) => planYieldVault(plan, { asset, name, symbol: 'stSave' })) as [

@@ -17,7 +17,7 @@ import {
 import { installDistributor } from '../rewards.ts'
 import { callRpc } from '../rpc.ts'
 import { readNonces } from '../transactions.ts'
-import { openPlan, type Plan } from './plan.ts'
+import { createPlan, type Plan } from './plan.ts'
 
 /** Token that is deployed on a local chain. */
 export type LocalToken = TokenOptions & { readonly chainId: number; readonly address: Address }
@@ -128,7 +128,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
   if (nonce < chainId) await callRpc(chain, [{ method: 'anvil_setNonce', params: [admin, numberToHex(chainId)] }])
 
   const tokens = await deployTokens(chain)
-  const plan = await openPlan(chain)
+  const plan = await createPlan(chain)
   for (const token of tokens) {
     for (const user of ACCOUNTS.users) planMint(plan, token, user.address, USER_BALANCE)
     planMint(plan, token, ACCOUNTS.smart.address, SMART_BALANCE)
@@ -149,7 +149,7 @@ export async function deployLocalWorld(chain: LocalChain): Promise<LocalWorld> {
 
 /** Deploys the vaults that open on this day of the chain's history, and returns them. */
 export async function openVaults(chain: LocalChain, tokens: readonly LocalToken[], day: number): Promise<LocalVault[]> {
-  const plan = await openPlan(chain)
+  const plan = await createPlan(chain)
   const vaults = planVaults(plan, tokens, day)
   await plan.execute()
   return vaults
@@ -189,7 +189,7 @@ function planVaults(plan: Plan, tokens: readonly LocalToken[], day?: number): Lo
 /** Deploys tokens at their real addresses, so that the service needs no local configuration. */
 async function deployTokens(chain: LocalChain): Promise<LocalToken[]> {
   const { chainId } = chain
-  const plan = await openPlan(chain)
+  const plan = await createPlan(chain)
   const deployed = TOKENS.map((token) => ({
     token,
     from: token.symbol === 'USDT' ? planTether(plan) : planToken(plan, token),

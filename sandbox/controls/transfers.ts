@@ -193,7 +193,14 @@ function queryOf({ transactionHash, depositId, originChainId }: Which) {
   }
 }
 
-function describe({ deposit, relayHash, state, trouble, fillTransaction, refundTransaction }: TrackedDeposit) {
+function describe({
+  deposit,
+  relayHash,
+  state,
+  fillError: trouble,
+  fillTransaction,
+  refundTransaction,
+}: TrackedDeposit) {
   const { originChainId, destinationChainId, depositId, inputAmount, outputAmount, fillDeadline } = deposit
   return {
     transactionHash: deposit.transactionHash,

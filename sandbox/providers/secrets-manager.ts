@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Provider } from '../fake.ts'
+import type { RequestHandler } from '../fake.ts'
 
 /** A secret's ARN consists of this prefix, the secret's name, and a suffix that AWS adds. */
 const ARN = 'arn:aws:secretsmanager:eu-west-1:000000000000:secret:'
@@ -24,7 +24,7 @@ export function secretArn(name: string): string {
  * CreateSecret and PutSecretValue change this object. Source:
  * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
-export function fakeSecretsManager(secrets: Record<string, unknown>): Provider {
+export function fakeSecretsManager(secrets: Record<string, unknown>): RequestHandler {
   const describe = (Name: string) => ({ ARN: secretArn(Name), Name, VersionId: versionOf(secrets[Name]) })
   const store = (Name: string, text: string) => {
     secrets[Name] = JSON.parse(text)

@@ -8,9 +8,9 @@ export type QueueFaults = {
   /** True for delivery in random order. Otherwise the message that has been visible longest comes first. */
   disorder: boolean
   /** Milliseconds for which a new message stays invisible. */
-  heldBackMs: number
+  invisibleMs: number
   /** Share of messages that a receive without long polling misses. Such a receive queries only some of SQS's servers. */
-  passedOver: number
+  missedShare: number
   shortBatches: boolean
   /** Share of entries that a batch request rejects when it sends or deletes messages. */
   refused: number
@@ -116,7 +116,7 @@ export function createBroker({
       sentAt,
       trace,
       group,
-      visibleAt: sentAt + delaySeconds * 1000 + lies.heldBackMs,
+      visibleAt: sentAt + delaySeconds * 1000 + lies.invisibleMs,
       receives: 0,
       firstReceivedAt: undefined,
       lastReceivedAt: undefined,

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { docsPolicy } from '../../infra/docs-policy.ts'
+import { buildDocsCsp } from '../../infra/docs-policy.ts'
 import { builtSite, contentTypeOf, pageHeaders, type SiteOptions } from '../built-site.ts'
 
 /** Settings of the local documentation website. */
@@ -27,7 +27,7 @@ const SOURCES = [
   ...['config.ts', 'markdown.ts', 'pages.ts', 'theme'].map((name) => `site/.vitepress/${name}`),
 ]
 
-const HEADERS = pageHeaders(docsPolicy())
+const HEADERS = pageHeaders(buildDocsCsp())
 
 /**
  * Returns a handler that serves the documentation at `/docs/` and redirects `/` to it. The handler returns false for API requests. Opening

@@ -5,13 +5,13 @@ import { createTable } from '../../lib/aws/table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { Backends } from '../backends.ts'
-import type { State, States } from '../chains/states.ts'
+import type { StateRequest, States } from '../chains/states.ts'
 import { exchange } from '../exchange.ts'
 
 /** API requests that show prepared states, such as a pending deposit. A request without its own API key uses `apiKey`. */
 export type LocalStates = {
   readonly apiKey: string
-  readonly questions: Readonly<Record<string, State & { readonly apiKey?: string }>>
+  readonly questions: Readonly<Record<string, StateRequest & { readonly apiKey?: string }>>
 }
 
 /** Maximum deposit of the limited API key, in the smallest unit of USDC. `OTHER_CHAIN` is a chain that the key may not use. */

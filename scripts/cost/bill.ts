@@ -1,6 +1,6 @@
 import { consumers, endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
-import type { Counted, Counts, EndpointCounts } from './counts.ts'
+import type { Counts, CountsFile, EndpointCounts } from './counts.ts'
 import { APP_OPENS_IN_PEAK_SECOND, ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, INDEX_UNITS, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
@@ -157,10 +157,10 @@ type Observe = (typeof OBSERVE)[number]
 export type IdleItem = { readonly what: string; readonly usd: (observe: Observe) => number }
 
 /** Returns the monthly cost items of a stage without users, except for nodes and data sources. */
-export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleItem[] {
+export function billIdle({ stage, jobs: runs, size }: CountsFile): readonly IdleItem[] {
   const { bill, of } = jobsOf(runs, stage.memoryMiB.others)
   const ours = (one: Bill) => totalOf(one) - one.nodes - one.sources
-  const polls = stage.queuesAsked * POLLS_PER_MONTH
+  const polls = stage.polledQueues * POLLS_PER_MONTH
   const always = (what: string, usd: number): IdleItem => ({ what, usd: () => usd })
   const watched = (what: string, price: number, key: keyof typeof stage.observe.all): IdleItem => {
     const counts = OBSERVE.map((observe) => (observe === 'none' ? 0 : stage.observe[observe][key]))
@@ -184,7 +184,7 @@ export function billIdle({ stage, jobs: runs, size }: Counted): readonly IdleIte
     ),
     always(`${stage.secrets} secrets`, stage.secrets * AWS_PRICES.secretMonth),
     always(
-      `${stage.queuesAsked} queues: ${Math.round(polls / 1e5) / 10} million polls, by five pollers each that wait 20 s`,
+      `${stage.polledQueues} queues: ${Math.round(polls / 1e5) / 10} million polls, by five pollers each that wait 20 s`,
       polls * AWS_PRICES.queueRequest,
     ),
     watched('metrics that alarms read', AWS_PRICES.alarmMetricMonth, 'alarmMetrics'),
@@ -202,16 +202,16 @@ export function sumIdle(items: readonly IdleItem[], observe: Observe): number {
 }
 
 /** Returns the cost, in dollars a month, of the node requests of the job refresh-chain. */
-export function billIdleNodes({ stage, jobs: runs }: Counted): number {
+export function billIdleNodes({ stage, jobs: runs }: CountsFile): number {
   return jobsOf(runs, stage.memoryMiB.others).bill('jobs/refresh-chain', ({ nodes }) => nodes)
 }
 
 /** Returns the cost, in dollars a month, of the alarms that gradual deploys need. */
-export function billGradual({ stage }: Counted): number {
+export function billGradual({ stage }: CountsFile): number {
   return stage.gradual.alarmMetrics * AWS_PRICES.alarmMetricMonth
 }
 
-function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
+function jobsOf(runs: CountsFile['jobs'], memoryMiB: number) {
   const named = (prefix: string) => Object.entries(runs).filter(([name]) => name.startsWith(prefix))
   return {
     of: (prefix: string) => named(prefix).length,
@@ -225,7 +225,7 @@ function jobsOf(runs: Counted['jobs'], memoryMiB: number) {
 }
 
 /** Returns the monthly cost items of a CloudFront distribution and its firewall (the edge) without requests. */
-export function billIdleEdge({ edge }: Counted): readonly IdleItem[] {
+export function billIdleEdge({ edge }: CountsFile): readonly IdleItem[] {
   const { firewallMonth, firewallRuleMonth, alarmMetricMonth, secretMonth } = AWS_PRICES
   return [
     {
@@ -243,7 +243,7 @@ export function billIdleEdge({ edge }: Counted): readonly IdleItem[] {
 
 /** Returns the monthly cost of a stage without users, in dollars. Public nodes (`hasOwnNodes` is false) cost nothing. */
 export function billIdleStage(
-  counted: Counted,
+  counted: CountsFile,
   { observe, gradual, edge }: { readonly observe: Observe; readonly gradual: boolean; readonly edge?: unknown },
   hasOwnNodes: boolean,
 ): number {
@@ -267,7 +267,7 @@ export const EVENTS = 'events to webhooks'
  * Returns the monthly calls and costs that this many registered users cause, by endpoint, and those of webhook events. Throws for an
  * endpoint without counts.
  */
-export function billUsers({ endpoints: counted, event, stage }: Counted, users: number, index: Index = 'Alchemy') {
+export function billUsers({ endpoints: counted, event, stage }: CountsFile, users: number, index: Index = 'Alchemy') {
   const opens = users * OPENS_PER_MONTH
   const calls = Object.entries(PER_OPEN).map(([name, perOpen]) => {
     // The cast: the model has only names of endpoints.
@@ -287,7 +287,7 @@ export function billUsers({ endpoints: counted, event, stage }: Counted, users: 
 }
 
 /** Returns the requests and resources that this many registered users need in the busiest second. */
-export function busiestSecond({ endpoints: counted }: Counted, users: number) {
+export function busiestSecond({ endpoints: counted }: CountsFile, users: number) {
   const asked = Object.entries(PER_OPEN).flatMap(([name, perOpen]) => {
     const counts = counted[name]
     return counts ? [{ counts, requests: users * APP_OPENS_IN_PEAK_SECOND * perOpen }] : []

@@ -53,7 +53,7 @@ const Watched = z.object({
  * Counts of requests in a simulated use of the wallet (test/functions/counts.deep.test.ts), and of resources in the template of a stage
  * (test/infra/template.infra.test.ts).
  */
-export const Counted = z.object({
+export const CountsFile = z.object({
   size: z.object({ vaults: Whole, chainsWithVaults: Whole, chains: Whole, tokens: Whole }),
   endpoints: z.record(z.string(), Endpoint),
   /** Counts of one run of each job, by name and chain. The run is in a warm container and finds no new events. */
@@ -65,13 +65,13 @@ export const Counted = z.object({
     observe: z.object({ slo: Watched, all: Watched }),
     gradual: Alarms,
     secrets: Whole,
-    queuesAsked: Whole,
+    polledQueues: Whole,
     memoryMiB: z.object({ endpoints: Whole, others: Whole }),
   }),
   /** Additional resources of a stage with CloudFront (the edge). */
   edge: z.object({ alarms: Whole, alarmMetrics: Whole, firewalls: Whole, firewallRules: Whole }),
 })
-export type Counted = z.output<typeof Counted>
+export type CountsFile = z.output<typeof CountsFile>
 
 /** File in which the counts are stored. */
 export const COUNTS_FILE = 'docs/cost.json'

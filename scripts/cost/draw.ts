@@ -1,5 +1,5 @@
 /** Largest number of vaults for which `npm run bench:shards` counts requests. Beyond this number, a picture's line is dashed. */
-export const COUNTED_TO = 10_000
+export const MAX_MEASURED_COUNT = 10_000
 /** Largest number on the horizontal axis of a picture. */
 export const MAX_COUNT = 1e6
 
@@ -19,7 +19,7 @@ const SIZE = { width: 390, height: 300 }
 const PLOT = { left: 48, right: 376, top: 34, bottom: 250 }
 const STEPS_PER_DECADE = 24
 
-/** Draws a curve as SVG, with its limit. The line is solid up to `COUNTED_TO` and dashed beyond. */
+/** Draws a curve as SVG, with its limit. The line is solid up to `MAX_MEASURED_COUNT` and dashed beyond. */
 export function draw({ name, axis, usd, limit }: Curve): string {
   const decades = Math.log10(MAX_COUNT)
   const low = Math.floor(Math.log10(usd(1)))
@@ -52,10 +52,10 @@ export function draw({ name, axis, usd, limit }: Curve): string {
     `<path d="M${end} ${top}V${bottom}" stroke="#b3261e" stroke-width="1.5"/>`,
     text([end - 6, top + 14], 'end', limit.name, ' fill="#b3261e"'),
     text([end - 6, top + 30], 'end', rounded(limit.at), ' fill="#b3261e"'),
-    `<path d="${line(1, COUNTED_TO)}" fill="none" stroke="#1a56b0" stroke-width="2"/>`,
-    `<path d="${line(COUNTED_TO, MAX_COUNT)}" fill="none" stroke="#1a56b0" stroke-width="2" stroke-dasharray="5 4"/>`,
-    `<circle cx="${x(COUNTED_TO)}" cy="${y(usd(COUNTED_TO))}" r="3.5" fill="#1a56b0"/>`,
-    text([x(COUNTED_TO) - 8, y(usd(COUNTED_TO)) - 8], 'end', dollars(usd(COUNTED_TO))),
+    `<path d="${line(1, MAX_MEASURED_COUNT)}" fill="none" stroke="#1a56b0" stroke-width="2"/>`,
+    `<path d="${line(MAX_MEASURED_COUNT, MAX_COUNT)}" fill="none" stroke="#1a56b0" stroke-width="2" stroke-dasharray="5 4"/>`,
+    `<circle cx="${x(MAX_MEASURED_COUNT)}" cy="${y(usd(MAX_MEASURED_COUNT))}" r="3.5" fill="#1a56b0"/>`,
+    text([x(MAX_MEASURED_COUNT) - 8, y(usd(MAX_MEASURED_COUNT)) - 8], 'end', dollars(usd(MAX_MEASURED_COUNT))),
     '</svg>',
   ].join('\n')}\n`
 }

@@ -11,8 +11,8 @@ import {
   sumOf,
   totalOf,
 } from './bill.ts'
-import type { Counted, Counts } from './counts.ts'
-import { COUNTED_TO, type Curve, dollars, draw, MAX_COUNT, rounded, whole } from './draw.ts'
+import type { Counts, CountsFile } from './counts.ts'
+import { type Curve, dollars, draw, MAX_COUNT, MAX_MEASURED_COUNT, rounded, whole } from './draw.ts'
 import { EVENTS_PER_OPEN, OPENS_PER_MONTH } from './model.ts'
 import { LIMITS } from './prices.ts'
 
@@ -29,7 +29,7 @@ const SHARD = { requests: 20, rounds: 5, calls: 12, readUnits: 2.07, writeUnits:
 const LISTED = { readUnits: 555 / 10_000, idBytes: 16 }
 
 /** Returns four growth curves of a stage with the alarms of `slo` and paid nodes: by users, vaults, events and clients. */
-export function growthOf(counted: Counted): readonly Curve[] {
+export function growthOf(counted: CountsFile): readonly Curve[] {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
   const { bill, calls } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? { bill: sumOf([]), calls: 1 }
   const eventUsd = totalOf(bill) / calls
@@ -74,16 +74,16 @@ export function growthOf(counted: Counted): readonly Curve[] {
 }
 
 /** Builds the SVG pictures, by path, and the section of docs/scale.md that shows the pictures. */
-export function buildGrowth(counted: Counted) {
+export function buildGrowth(counted: CountsFile) {
   const curves = growthOf(counted)
   const pictures = Object.fromEntries(curves.map((curve) => [`docs/images/growth-${curve.name}.svg`, draw(curve)]))
   const shown = curves.map((curve) => `![${describe(curve)}](images/growth-${curve.name}.svg)\n\n${curve.says}`)
-  const intro = `Dollars a month of a stage with \`slo\` and paid nodes, on logarithmic axes. \`npm run cost\` draws them from [what it costs](cost.md) and the limits of this page. All dollars are computed from counts of single requests and runs. Lines are dashed beyond ${whole(COUNTED_TO)}, the most that \`npm run bench:shards\` counts.`
+  const intro = `Dollars a month of a stage with \`slo\` and paid nodes, on logarithmic axes. \`npm run cost\` draws them from [what it costs](cost.md) and the limits of this page. All dollars are computed from counts of single requests and runs. Lines are dashed beyond ${whole(MAX_MEASURED_COUNT)}, the most that \`npm run bench:shards\` counts.`
   return { pictures, section: `${['## Growth', intro, ...shown].join('\n\n')}\n` }
 }
 
 /** Returns the cost, in dollars a month, of a run each minute over each batch (shard) of a chain's vaults, without new events. */
-function billShards({ stage }: Counted, vaults: number): number {
+function billShards({ stage }: CountsFile, vaults: number): number {
   const shards = listShards(vaults).length
   const run: Counts = {
     table: {
@@ -102,6 +102,6 @@ function billShards({ stage }: Counted, vaults: number): number {
 }
 
 function describe({ axis, usd, limit }: Curve): string {
-  const at = [1, COUNTED_TO, MAX_COUNT].map((count) => `${dollars(usd(count))} at ${whole(count)}`)
+  const at = [1, MAX_MEASURED_COUNT, MAX_COUNT].map((count) => `${dollars(usd(count))} at ${whole(count)}`)
   return `Dollars a month against ${axis}: ${at.join(', ')}. A red mark: ${limit.name} end at ${rounded(limit.at)}.`
 }

@@ -19,7 +19,7 @@ import {
   sumOf,
   totalOf,
 } from './bill.ts'
-import { COUNTS_FILE, type Counted } from './counts.ts'
+import { COUNTS_FILE, type CountsFile } from './counts.ts'
 import { ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
 import { AWS_PRICES, COMPILED_ON, INDEX_UNITS, LIMITS, type Limit, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
@@ -58,7 +58,7 @@ const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
 }
 
 /** Builds the text of docs/cost.md. */
-export function buildPage(counted: Counted): string {
+export function buildPage(counted: CountsFile): string {
   return `${[
     '# What it costs',
     `What a stage costs without users, with users, and for each endpoint. All figures are computed: the service has not run on AWS, so nothing was ever billed.`,
@@ -90,7 +90,7 @@ export function buildPage(counted: Counted): string {
   ].join('\n\n')}\n`
 }
 
-function idle(counted: Counted): string {
+function idle(counted: CountsFile): string {
   const items = billIdle(counted)
   const row = (what: string, of: (observe: (typeof OBSERVE)[number]) => string) => [what, ...OBSERVE.map(of)]
   return table(
@@ -103,7 +103,7 @@ function idle(counted: Counted): string {
 }
 
 /** Describes the additional costs of a stage without users: nodes and gradual deploys. */
-function describeExtras(counted: Counted): string {
+function describeExtras(counted: CountsFile): string {
   const { alarms } = counted.stage.gradual
   return [
     `The nodes that the job of the chains reads cost ${dollars(billIdleNodes(counted), 2)} more, and nothing if they are public ones.`,
@@ -112,7 +112,7 @@ function describeExtras(counted: Counted): string {
   ].join(' ')
 }
 
-function idleEdge(counted: Counted): string {
+function idleEdge(counted: CountsFile): string {
   const items = billIdleEdge(counted)
   return table(
     ['item', 'about'],
@@ -123,7 +123,7 @@ function idleEdge(counted: Counted): string {
   )
 }
 
-function edgeRequests(counted: Counted): string {
+function edgeRequests(counted: CountsFile): string {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   const users = SIZES.map((size) => {
     // Webhook events do not pass API Gateway, so their bill has no item `gateway`.
@@ -138,7 +138,7 @@ function edgeRequests(counted: Counted): string {
   ].join(' ')
 }
 
-function users(counted: Counted): string {
+function users(counted: CountsFile): string {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
   const bills = SIZES.map((size) => sumOf(billUsers(counted, size).map(({ bill }) => bill)))
   const calls = SIZES.map((size) => billUsers(counted, size).reduce((sum, { calls }) => sum + calls, 0))
@@ -155,7 +155,7 @@ function users(counted: Counted): string {
   )
 }
 
-function indexes(counted: Counted): string {
+function indexes(counted: CountsFile): string {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
   const rows = INDEXES.map((index) => {
     const bills = SIZES.map((size) => sumOf(billUsers(counted, size, index).map(({ bill }) => bill)))
@@ -168,14 +168,14 @@ function indexes(counted: Counted): string {
   return `An index reports tokens beyond the list and NFTs ([secrets](operate/secrets.md#indexes-of-tokens-and-nfts)). The choice decides most of the bill for sources:\n\n${table(['index, a month', ...heads], rows)}`
 }
 
-function events(counted: Counted): string {
+function events(counted: CountsFile): string {
   const { bill, calls = 0 } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? {}
   const { requests, readUnits, writeUnits } = counted.event.table
   const million = bill && calls > 0 ? dollars((totalOf(bill) / calls) * MILLION, 0) : ''
   return `A million events, each recorded by itself and sent to two webhooks, cost ${million}: ${requests} table requests, ${number(readUnits)} read units and ${number(writeUnits)} write units an event. Events that are recorded together cost less.`
 }
 
-function busiest(counted: Counted): string {
+function busiest(counted: CountsFile): string {
   const seconds = GROWTH.map((size) => busiestSecond(counted, size))
   const ofOneUser = busiestSecond(counted, 1)
   const row = (what: string, of: (second: ReturnType<typeof busiestSecond>) => number, limit?: Limit) => [
@@ -213,7 +213,7 @@ function usersAt(users: number): string {
   return usersOf(Number(users.toPrecision(2)))
 }
 
-function drivers(counted: Counted): string {
+function drivers(counted: CountsFile): string {
   const million = billUsers(counted, MILLION)
   const bill = sumOf(million.map((one) => one.bill))
   const largest = ITEMS.toSorted((a, b) => bill[b] - bill[a]).slice(0, 3)
@@ -226,7 +226,7 @@ function drivers(counted: Counted): string {
   return `The largest items of a million users, and how to lower them:\n\n${lines.join('\n')}`
 }
 
-function perEndpoint(counted: Counted): string {
+function perEndpoint(counted: CountsFile): string {
   const rows = Object.entries(counted.endpoints).map(([name, counts]) => {
     // The cast: the file has only names of endpoints, each found by its route.
     const { first, next, average } = billCall(name as keyof typeof endpoints, counts, counted.stage.memoryMiB.endpoints)
@@ -263,7 +263,7 @@ function usersOf(size: number): string {
   return `${size.toLocaleString('en')} users`
 }
 
-function kilobytes({ bytes: { headers, body } }: Counted['endpoints'][string]): string {
+function kilobytes({ bytes: { headers, body } }: CountsFile['endpoints'][string]): string {
   return number((headers + body) / 1000)
 }
 

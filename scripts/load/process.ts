@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
 /** Child process of a script. It responds to each message, and ends when its parent process ends. */
-export type Helper<Told> = {
+export type ChildProcessHandle<Told> = {
   /** First message of the child process, which it sends when it is ready. */
   readonly told: Told
   /** Returns the milliseconds of CPU time that the child process used since the last call. */
@@ -22,7 +22,7 @@ export async function startProcess<Told>(
   file: URL,
   args: readonly string[] = [],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Helper<Told>> {
+): Promise<ChildProcessHandle<Told>> {
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, ...environment }
   const child = fork(file, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })

@@ -111,7 +111,7 @@ const test = base
       describeVault: async (chainId, address) => found(chainId, address),
       readPin: async () => PINNED,
       simulateRoundTrip: async () => ({
-        ...{ block: 70_000_000n, amount: 1n, mixedUp: [] },
+        ...{ block: 70_000_000n, amount: 1n, contradictions: [] },
         measured: {
           roundTrip: { entry: 'instant', exit: 'instant', entryFee: '0.00', exitFee: '0.00' },
           ...{ deposit: 'deposit', noDeposit: undefined, withdrawal: 'redeem', noExit: undefined },

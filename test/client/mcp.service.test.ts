@@ -10,7 +10,7 @@ import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { signatureHeaders } from '../../lib/frame/signature.ts'
 import { createSigningKey, publicKeyOf, signerOf } from '../../lib/signing/keys.ts'
 import { operationId } from '../../reference/openapi.ts'
-import { type HandedOut, type Service, test as serviceTest, USERS } from '../support/service.ts'
+import { type Service, test as serviceTest, type UnsignedTransaction, USERS } from '../support/service.ts'
 import { expectSuccess, openYieldVault } from '../support/vaults.ts'
 
 const [ALICE] = USERS
@@ -107,7 +107,7 @@ describe('A host', () => {
     expect(text).toContain('Simulation passed.')
     expect(await vault.read('balanceOf', userAddress)).toBe(0n)
 
-    const { calls } = data['calls'] as { calls: HandedOut[] }
+    const { calls } = data['calls'] as { calls: UnsignedTransaction[] }
     expectSuccess(await service.send(8453, ALICE, calls))
     expect(await vault.read('balanceOf', userAddress)).toBeGreaterThan(0n)
 

@@ -30,9 +30,9 @@ import { someVault } from '../support/clients.ts'
 import {
   type Answer,
   type Call,
-  play,
   type Recorded,
   recordResponses,
+  requestEveryOperation,
   type Transaction,
 } from '../support/prepared-answers.ts'
 import { runs } from '../support/runs.ts'
@@ -42,7 +42,7 @@ const [ALICE, BOB] = USERS
 
 const test = base.extend('recorded', { scope: 'file' }, async ({ sharedService }) => {
   const { recorded, service } = recordResponses(sharedService)
-  await play(service)
+  await requestEveryOperation(service)
   return recorded
 })
 

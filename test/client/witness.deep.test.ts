@@ -9,7 +9,7 @@ import { type Preparation, type Trust, verifyAnswer, verifyTransactions } from '
 import { createWitness, type OwnNode, type Witnessed } from '../../client/src/witness.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { overrideStorage, readStateChanges } from '../support/lies.ts'
-import { type Answer, play, type Recorded, recordResponses } from '../support/prepared-answers.ts'
+import { type Answer, type Recorded, recordResponses, requestEveryOperation } from '../support/prepared-answers.ts'
 import { test as base, type Service, startAnew, USERS } from '../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
 import { startWire } from '../support/wire.ts'
@@ -53,7 +53,7 @@ const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) 
         lied.push({ one, name: `${name} ${figuresOf(answer)}`, seen: await witnessOf({ url }, { ...one, answer }) })
     }
   })
-  await play(service)
+  await requestEveryOperation(service)
   return { simulated, fallen: unsimulated, lied }
 })
 

@@ -10,7 +10,7 @@ import { fieldErrors } from '../../lib/core/field.ts'
 import type { Contract, EndpointContract, JobContract } from '../../lib/frame/contract.ts'
 import { parseRequest } from '../../lib/frame/request.ts'
 import { buildOpenApi, listErrors } from '../../reference/openapi.ts'
-import { PROMISED } from '../support/errors.ts'
+import { DOCUMENTED_ERRORS } from '../support/errors.ts'
 
 const ENDPOINTS = Object.entries<EndpointContract>(endpoints)
 const ALL = { ...endpoints, ...jobs, ...consumers }
@@ -322,7 +322,7 @@ test('The list of all contracts imports no module that does anything when loaded
 describe('The errors', () => {
   test('have the promised statuses and texts', () => {
     const known = listErrorDefinitions().map(({ code, status, error }) => [code, [status, error]])
-    expect(Object.fromEntries(known)).toEqual(PROMISED)
+    expect(Object.fromEntries(known)).toEqual(DOCUMENTED_ERRORS)
   })
 
   test('share a text only for upstream failures', () => {

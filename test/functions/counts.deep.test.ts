@@ -13,16 +13,16 @@ import {
   compareCounts,
   costMeter,
   countJobs,
+  createYieldMiner,
   ofOneHost,
-  playInTurns,
   receive,
-  startMoving,
+  runAlternately,
   TOKENS,
 } from '../support/costs.ts'
 import { type Meter, type Node, startMeter } from '../support/meter.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
-import { someNotice } from '../support/webhooks.ts'
+import { someWebhookEvent } from '../support/webhooks.ts'
 
 /**
  * Pause between two calls, in seconds. Short-lived cache entries expire meanwhile, so no call uses the read of
@@ -53,7 +53,7 @@ const test = base
         chains.map(
           async (chain): Promise<[string, Node]> => [
             `${chain.chainId}`,
-            { url: chain.rpcUrl, before: await startMoving(chain) },
+            { url: chain.rpcUrl, before: await createYieldMiner(chain) },
           ],
         ),
       ),
@@ -142,14 +142,14 @@ async function playForTwo(
     }
     const tell = async () => {
       const counts = await costs.during(async () => {
-        await publishTo(service, clientId, [someNotice(email)])
+        await publishTo(service, clientId, [someWebhookEvent(email)])
         await service.consume()
       })
       event ??= counts
     }
     await playWallet({ ...service, call }, { ...placesOf(backends), tell, alice: { account, email } })
   }
-  await playInTurns([play(users[0], 'cold'), play(users[1], 'warm')])
+  await runAlternately([play(users[0], 'cold'), play(users[1], 'warm')])
   const unknown = () => receive(`${service.baseUrl}/nowhere`, {})
   const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
   return { endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } }, event }

@@ -15,7 +15,7 @@ import { captureLogs } from '../support/logs.ts'
 import { finalize, recordAll } from '../support/records.ts'
 import { type Service, test as serviceTest, startAnew, USERS } from '../support/service.ts'
 import { openLagoonVault } from '../support/vaults.ts'
-import { someNotice, tell } from '../support/webhooks.ts'
+import { publishAndDeliver, someWebhookEvent } from '../support/webhooks.ts'
 import { startWire } from '../support/wire.ts'
 import { synthesizeBareDev } from './synthesize.ts'
 
@@ -411,7 +411,7 @@ describe('A webhook alarm goes off', () => {
     const alarmsAfter = async (...webhooks: number[]) => {
       const clients = await Promise.all(webhooks.map((count) => registered(service, count, urlOf)))
       const delivered = await logsOf(async () => {
-        for (const { clientId } of clients) await tell(service, clientId, [someNotice('one')])
+        for (const { clientId } of clients) await publishAndDeliver(service, clientId, [someWebhookEvent('one')])
         await service.consume()
       })
       const cloud = after()

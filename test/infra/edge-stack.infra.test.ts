@@ -16,7 +16,7 @@ import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { startEdge, VIEWER_HEADER } from '../../sandbox/edge.ts'
 import { exchange } from '../../sandbox/exchange.ts'
 import { readBody } from '../../sandbox/read-body.ts'
-import { PROMISED } from '../support/errors.ts'
+import { DOCUMENTED_ERRORS } from '../support/errors.ts'
 import { serve } from '../support/serve.ts'
 import { readStage } from './synthesize.ts'
 
@@ -270,7 +270,7 @@ describe('The firewall refuses', () => {
     const from = (number: number) => keyed('one', `192.0.2.${number}`)
     for (let number = 0; number < 30; number += 1) expect((await ask('/vaults', from(number))).status).toBe(200)
     const refused = await ask('/vaults', from(99))
-    const [status, error] = PROMISED.rate_limit_exceeded
+    const [status, error] = DOCUMENTED_ERRORS.rate_limit_exceeded
     expect(refused).toMatchObject({
       status,
       headers: {

@@ -9,7 +9,7 @@ import { Construct } from 'constructs'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { ApiStack } from '../../infra/api-stack.ts'
-import { docsPolicy } from '../../infra/docs-policy.ts'
+import { buildDocsCsp } from '../../infra/docs-policy.ts'
 import { SharedStack } from '../../infra/shared-stack.ts'
 import { SitesStack } from '../../infra/sites-stack.ts'
 import { ServiceStage } from '../../infra/stage.ts'
@@ -206,7 +206,7 @@ describe('A stage with both sites', async () => {
       })
     const rpcOrigins = EVM_CHAINS.map(({ rpcUrls: [url] }) => new URL(url).origin)
     const POLICIES: Record<string, unknown> = {
-      Reference: docsPolicy(API_URL),
+      Reference: buildDocsCsp(API_URL),
       Wallet: [
         "default-src 'self'",
         `connect-src 'self' ${[API_URL, ...rpcOrigins].join(' ')}`,
@@ -257,7 +257,7 @@ describe('A stage with both sites', async () => {
 
   test('configures the documentation with the API’s URL and no key; its pages call no other host', () => {
     expect(JSON.parse(copied['sites/ReferenceFiles/docs/config.json']?.[0] ?? '')).toEqual({ apiUrl: API_URL })
-    expect(docsPolicy(API_URL)).toContain(`connect-src 'self' ${API_URL};`)
+    expect(buildDocsCsp(API_URL)).toContain(`connect-src 'self' ${API_URL};`)
   })
 
   test('redirects to the documentation below /docs/ and finds a folder’s page', () => {

@@ -35,7 +35,7 @@ import { startControlPlane } from '../support/control-plane.ts'
 import { compareCounts, countStage } from '../support/costs.ts'
 import { callerOf, type Service, senderOn, USERS } from '../support/service.ts'
 import { playWallet } from '../support/wallet-story.ts'
-import { publishTo, someNotice } from '../support/webhooks.ts'
+import { publishTo, someWebhookEvent } from '../support/webhooks.ts'
 import { devWithEdge, synthesizeDev } from './synthesize.ts'
 
 // Garbage collection would take a quarter of esbuild's time, so it is off.
@@ -221,7 +221,7 @@ test('Every endpoint serves a wallet with the permissions of the template', {
   // The cast: the simulated use of the wallet needs neither the HTTP client nor the tables of a whole service.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
   const tell = async () => {
-    await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someNotice('told')])
+    await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someWebhookEvent('told')])
     await template.consume()
   }
   await playWallet(service, { asyncVault, otherUsdc, tell })

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { AnswerTooLarge, type FailedTry, sendOnce } from '../../lib/core/http.ts'
+import { type FailedTry, ResponseTooLarge, sendOnce } from '../../lib/core/http.ts'
 import { type Fetch, fetchDirectly } from '../../lib/core/outbound.ts'
 import { listen } from '../../sandbox/listen.ts'
 
@@ -112,7 +112,7 @@ test('A connection is kept after a whole response, even if aborted later, but no
   for (const _ of answers) {
     const over = new AbortController()
     await sendOnce({ fetch: fetchDirectly }, { url, mostBytes: MAX_BYTES }, over.signal).catch((error: unknown) => {
-      if (!(error instanceof AnswerTooLarge)) throw error
+      if (!(error instanceof ResponseTooLarge)) throw error
     })
     over.abort()
   }

@@ -12,7 +12,7 @@ import {
 import { test as base, describe, expect, onTestFinished, vi } from 'vitest'
 import type { Admin } from '../../admin/admin.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
-import { deadLettersOf } from '../../admin/dead-letters.ts'
+import { createDeadLetters } from '../../admin/dead-letters.ts'
 import { QUEUES } from '../../infra/queues.ts'
 import { hideMessage, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
 import { createConsumers, localMappings } from '../../sandbox/consumers.ts'
@@ -87,7 +87,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     /** Moves dead letters back to their queue, as an operator's command does. The command's pauses take no real time. */
     redrive: async () => {
       const said: string[] = []
-      const [ofDeliveries] = await deadLettersOf(client, 'local', {
+      const [ofDeliveries] = await createDeadLetters(client, 'local', {
         sleep,
         say: (line) => said.push(line),
       }).redrive()
@@ -95,7 +95,7 @@ const test = base.extend('sqs', async ({}, { onCleanup }) => {
     },
     run: async (...args: string[]) => {
       const said: string[] = []
-      const deadLetters = deadLettersOf(client, 'local', { sleep, say: (line) => said.push(line) })
+      const deadLetters = createDeadLetters(client, 'local', { sleep, say: (line) => said.push(line) })
       // The cast is safe because these commands use no other field of Admin.
       const connect = async () => ({ deadLetters }) as Admin
       const printed = await runCommandLine(args, connect).catch((error: unknown) => `Error: ${describeFailure(error)}`)
@@ -233,7 +233,7 @@ describe('A message', () => {
   })
 
   test('can be missed by a receiver that does not wait', async ({ sqs: { send, queues, receive } }) => {
-    queues.lies.passedOver = 1
+    queues.lies.missedShare = 1
     await send([{ i: 1 }])
     expect(await receive()).toEqual([])
     expect(await receive({ waitSeconds: 1 })).toHaveLength(1)
@@ -252,7 +252,7 @@ describe('A message', () => {
   })
 
   test('is not visible immediately in a faulty queue', async ({ sqs: { send, queues, pass, receive } }) => {
-    queues.lies.heldBackMs = 2000
+    queues.lies.invisibleMs = 2000
     await send([{ i: 1 }])
     expect(await receive()).toEqual([])
     pass(2)

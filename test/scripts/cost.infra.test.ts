@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { billCall, billEdgeRequests, billIdleStage, INDEXES, totalOf } from '../../scripts/cost/bill.ts'
-import { COUNTS_FILE, Counted, type Counts, type EndpointCounts } from '../../scripts/cost/counts.ts'
-import { COUNTED_TO, MAX_COUNT, rounded } from '../../scripts/cost/draw.ts'
+import { COUNTS_FILE, type Counts, CountsFile, type EndpointCounts } from '../../scripts/cost/counts.ts'
+import { MAX_COUNT, MAX_MEASURED_COUNT, rounded } from '../../scripts/cost/draw.ts'
 import { buildGrowth, growthOf } from '../../scripts/cost/growth.ts'
 import { differences } from '../support/costs.ts'
 
@@ -59,7 +59,7 @@ test('An edge makes a request dearer and outgoing bytes cheaper', () => {
 })
 
 test('The cost of a stage without users depends on its monitoring, nodes, deploys and edge', () => {
-  const counted = Counted.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
+  const counted = CountsFile.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
   type Stage = Parameters<typeof billIdleStage>[1]
   const usdOf = (given: Partial<Stage>, hasOwnNodes = false) =>
     billIdleStage(counted, { observe: 'slo', gradual: false, ...given }, hasOwnNodes)
@@ -73,7 +73,7 @@ test('The cost of a stage without users depends on its monitoring, nodes, deploy
 })
 
 test('Dollars never fall as a stage grows, and each picture has the mark of its limit', () => {
-  const counted = Counted.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
+  const counted = CountsFile.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
   const { pictures, section } = buildGrowth(counted)
   for (const { name, usd, limit } of growthOf(counted)) {
     const counts = Array.from({ length: 61 }, (_, step) => Math.round(10 ** (step / 10)))
@@ -89,7 +89,7 @@ test('Dollars never fall as a stage grows, and each picture has the mark of its 
   // These numbers are the rounded ones of docs/scale.md with more digits.
   const [users, vaults] = growthOf(counted)
   expect(users?.limit.at).toBeCloseTo(61_603, -2)
-  expect(vaults?.usd(COUNTED_TO)).toBeCloseTo(390, -1)
+  expect(vaults?.usd(MAX_MEASURED_COUNT)).toBeCloseTo(390, -1)
 })
 
 test('A count without a price is an error', () => {

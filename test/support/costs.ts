@@ -46,7 +46,7 @@ function timesOf(metered: readonly Metered[]): Record<string, number> {
  * Runs several callers at once, but only one call at a time. A caller awaits `pass` after each call, which lets the next caller
  * continue.
  */
-export async function playInTurns(plays: readonly ((pass: () => Promise<void>) => Promise<void>)[]): Promise<void> {
+export async function runAlternately(plays: readonly ((pass: () => Promise<void>) => Promise<void>)[]): Promise<void> {
   const waiting: (() => void)[] = []
   const wait = () => new Promise<void>((resolve) => waiting.push(resolve))
   const wakeNext = () => waiting.shift()?.()
@@ -171,7 +171,7 @@ const MINE = { method: 'evm_mine', params: [] }
  * Returns a function that mines a block and raises each synchronous vault's asset balance, which raises its share price. The
  * block has the time of the previous block. Asynchronous vaults change their price only when they settle.
  */
-export async function startMoving(chain: Backends['chains'][number]): Promise<() => Promise<void>> {
+export async function createYieldMiner(chain: Backends['chains'][number]): Promise<() => Promise<void>> {
   const vaults = chain.vaults.filter(({ type }) => type === 'sync')
   // The sandbox's tokens keep their balances in storage slot 0.
   const slots = vaults.map(({ asset, address }) => [asset, keccak256(pad(address).concat(SLOT_ZERO) as Hex)] as const)

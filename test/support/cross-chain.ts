@@ -14,7 +14,7 @@ import type { Relayer, TrackedDeposit } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from './chain-client.ts'
 import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction, WETH } from './oracles.ts'
-import { test as base, type HandedOut, type HttpReply, type Service, senderOn, startAnew } from './service.ts'
+import { test as base, type HttpReply, type Service, senderOn, startAnew, type UnsignedTransaction } from './service.ts'
 import type { TestVault } from './vaults.ts'
 
 const EXCLUSIVITY_SECONDS = 3
@@ -137,7 +137,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
      * reverted transactions.
      */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
-      const transactions: HandedOut[] = [...body.approval, ...body.operations]
+      const transactions: UnsignedTransaction[] = [...body.approval, ...body.operations]
       return service.send(source.chainId, user, transactions)
     },
     approving: (amount: bigint) => ({

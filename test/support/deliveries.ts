@@ -14,7 +14,7 @@ import { webhooksStore } from '../../lib/webhooks/store.ts'
 import type { Webhook } from '../../lib/webhooks/webhook.ts'
 import type { Connection } from './memory-dynamo.ts'
 import { TEST_TABLES } from './tables.ts'
-import { type Gate, gated, passing, someNotice, someWebhook } from './webhooks.ts'
+import { type Gate, gated, passing, someWebhook, someWebhookEvent } from './webhooks.ts'
 
 /** Time at which the simulated delivery clock starts, in milliseconds since 1970. */
 export const START = Date.parse('2026-11-02T00:00:00.000Z')
@@ -94,7 +94,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
       const from = typeof notices === 'number' ? ((await log.getHeads([CLIENT])).get(CLIENT)?.next ?? 1) : 0
       const all =
         typeof notices === 'number'
-          ? Array.from({ length: notices }, (_, index) => someNotice(`key-${from + index}`))
+          ? Array.from({ length: notices }, (_, index) => someWebhookEvent(`key-${from + index}`))
           : notices
       await publish(
         {

@@ -6,7 +6,7 @@ import type { HttpReply } from './service.ts'
  * HTTP status and exact text that the documentation promises for each error code. Written by hand, independent of the service's
  * code.
  */
-export const PROMISED: Readonly<Record<ErrorCode, readonly [status: number, error: string]>> = {
+export const DOCUMENTED_ERRORS: Readonly<Record<ErrorCode, readonly [status: number, error: string]>> = {
   invalid_json: [400, 'Invalid JSON body'],
   unknown_field: [400, 'Unknown field'],
   invalid_content_digest: [400, 'Invalid Content-Digest'],
@@ -144,7 +144,7 @@ const INSIDE = /https?:|localhost|127\.0\.0\.1|\bat .*:\d+|node_modules|\.ts\b|E
 type Detail = { readonly field: string; readonly issue: string; readonly atLeast?: string; readonly atMost?: string }
 
 /** Returns the smallest and largest valid amount in the first detail of an error response. A missing limit is undefined. */
-export function toldBy({ body }: HttpReply): {
+export function parseAmountLimits({ body }: HttpReply): {
   readonly atLeast: bigint | undefined
   readonly atMost: bigint | undefined
 } {
@@ -160,7 +160,7 @@ export function toldBy({ body }: HttpReply): {
  * details.
  */
 export function expectError({ status, headers, body }: HttpReply, code: ErrorCode, fields?: readonly string[]): void {
-  const [promisedStatus, error] = PROMISED[code]
+  const [promisedStatus, error] = DOCUMENTED_ERRORS[code]
   expect(body).toEqual({
     success: false,
     statusCode: promisedStatus,

@@ -36,7 +36,7 @@ export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clien
     pinStore: pinStore(deposits),
     transfers: transfersStore(deposits),
     quotes: quotesStore(deposits),
-    sources: depositSourceStore(deposits),
+    depositSources: depositSourceStore(deposits),
     fetchHint: async () => ({}),
     eventLog: appendingLogStore(webhooks),
     webhooks: webhooksStore(webhooks),

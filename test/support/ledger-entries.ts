@@ -20,7 +20,7 @@ const PLACE = {
 } as const
 
 /** Returns account, chain, block and time of the ledger entry with this index. Each index has its own block. */
-export function place(index: number) {
+export function ledgerPosition(index: number) {
   return { ...PLACE, blockNumber: index + 1, logIndex: 0, timestamp: new Date(1_795_132_800_000 + index * 1000) }
 }
 
@@ -46,12 +46,12 @@ export const NOTHING: LiveAccount = {
 /** Ledger entry without its block and time. */
 export type UnlocatedEntry = LedgerEntry extends infer M
   ? M extends LedgerEntry
-    ? Omit<M, keyof ReturnType<typeof place>>
+    ? Omit<M, keyof ReturnType<typeof ledgerPosition>>
     : never
   : never
 /** Adds block and time to ledger entries, in order. */
 export const inOrder = (given: readonly UnlocatedEntry[]): LedgerEntry[] =>
-  given.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
+  given.map((entry, index) => ({ ...ledgerPosition(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('request', 'sync', 'receive', 'send', 'withdraw', 'claim'), amount }),
@@ -81,7 +81,7 @@ function live(steps: readonly Step[]): AccountHistory {
   const isSettled = () => open.requestId < epoch
   const claim = (assets: bigint) => {
     const claimed = assets * rateOf(open.requestId)
-    entries.push({ ...place(entries.length), kind: 'claim', assets, shares: claimed })
+    entries.push({ ...ledgerPosition(entries.length), kind: 'claim', assets, shares: claimed })
     open = { ...open, assets: open.assets - assets }
     shares += claimed
   }
@@ -91,7 +91,7 @@ function live(steps: readonly Step[]): AccountHistory {
       if (isSettled() && open.assets > 0n) claim(open.assets)
       open = { requestId: epoch, assets: (open.requestId === epoch ? open.assets : 0n) + step.amount }
       entries.push({
-        ...place(entries.length),
+        ...ledgerPosition(entries.length),
         kind: 'deposit',
         requestId: epoch,
         assets: step.amount,
@@ -100,7 +100,7 @@ function live(steps: readonly Step[]): AccountHistory {
     } else if (step.do === 'cancel') {
       if (open.requestId !== epoch) continue
       open = { requestId: epoch, assets: 0n }
-      entries.push({ ...place(entries.length), kind: 'cancel', requestId: epoch })
+      entries.push({ ...ledgerPosition(entries.length), kind: 'cancel', requestId: epoch })
     } else if (step.do === 'settle') {
       epoch += 2n
     } else if (step.do === 'claim') {
@@ -108,7 +108,7 @@ function live(steps: readonly Step[]): AccountHistory {
       if (isSettled() && assets > 0n) claim(assets)
     } else if (step.do === 'sync') {
       entries.push({
-        ...place(entries.length),
+        ...ledgerPosition(entries.length),
         kind: 'deposit',
         requestId: 0n,
         assets: step.amount,
@@ -116,25 +116,25 @@ function live(steps: readonly Step[]): AccountHistory {
       })
       shares += step.amount * 2n
     } else if (step.do === 'receive') {
-      entries.push({ ...place(entries.length), kind: 'receive', assets: step.amount, shares: step.amount })
+      entries.push({ ...ledgerPosition(entries.length), kind: 'receive', assets: step.amount, shares: step.amount })
       shares += step.amount
     } else if (step.do === 'send' || step.do === 'withdraw') {
       const spent = step.amount < shares ? step.amount : shares
       if (spent === 0n) continue
-      const moved = { ...place(entries.length), assets: spent / 2n, shares: spent }
+      const moved = { ...ledgerPosition(entries.length), assets: spent / 2n, shares: spent }
       entries.push(step.do === 'send' ? { ...moved, kind: 'send' } : { ...moved, kind: 'withdraw', isClaim: false })
       shares -= spent
     } else if (step.do === 'redeem') {
       const asked = step.amount < shares ? step.amount : shares
       if (asked === 0n) continue
       const { requestId, pending } = redemptions
-      entries.push({ ...place(entries.length), kind: 'redeem', requestId, shares: asked })
+      entries.push({ ...ledgerPosition(entries.length), kind: 'redeem', requestId, shares: asked })
       redemptions = { ...redemptions, pending: pending + asked }
       shares -= asked
     } else if (step.do === 'cancelRedeem') {
       const { requestId, pending } = redemptions
       if (pending === 0n) continue
-      entries.push({ ...place(entries.length), kind: 'cancelRedeem', requestId, shares: pending })
+      entries.push({ ...ledgerPosition(entries.length), kind: 'cancelRedeem', requestId, shares: pending })
       redemptions = { ...redemptions, pending: 0n }
       shares += pending
     } else if (step.do === 'fulfil') {
@@ -149,7 +149,7 @@ function live(steps: readonly Step[]): AccountHistory {
       const taken = step.amount < redemptions.claimable ? step.amount : redemptions.claimable
       if (taken === 0n) continue
       const paid = { assets: taken * REDEEMED, shares: taken, isClaim: true }
-      entries.push({ ...place(entries.length), kind: 'withdraw', ...paid })
+      entries.push({ ...ledgerPosition(entries.length), kind: 'withdraw', ...paid })
       redemptions = { ...redemptions, claimable: redemptions.claimable - taken }
     }
   }

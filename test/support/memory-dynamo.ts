@@ -16,7 +16,7 @@ import {
 import { findExpressionLimitError } from '../../sandbox/expression-limits.ts'
 
 /** Attempt of a request to DynamoDB. A retry is another attempt. */
-export type Tried = {
+export type RequestAttempt = {
   readonly action: string
   readonly table: string
   readonly index: string | undefined
@@ -28,19 +28,19 @@ export type Tried = {
 }
 
 type Faults = {
-  readonly tries: Tried[]
+  readonly tries: RequestAttempt[]
   /** Returns a promise. The request runs only after the promise resolves. */
-  hold: ((tried: Tried) => Promise<unknown> | undefined) | undefined
+  hold: ((tried: RequestAttempt) => Promise<unknown> | undefined) | undefined
   /** Promise for which a transaction waits while its items are locked. */
   holdTransactions: Promise<unknown> | undefined
-  throttles: ((tried: Tried) => boolean) | undefined
+  throttles: ((tried: RequestAttempt) => boolean) | undefined
   /** Returns true for attempts that succeed but lose their response, so that the SDK retries them. */
-  losesAnswer: ((tried: Tried) => boolean) | undefined
+  losesAnswer: ((tried: RequestAttempt) => boolean) | undefined
   /** Returns true for attempts that fail without effect, as if DynamoDB were down. */
-  fails: ((tried: Tried) => boolean) | undefined
+  fails: ((tried: RequestAttempt) => boolean) | undefined
   /** Returns true for requests that DynamoDB rejects as invalid, as for a too large item. The SDK does not retry them. */
-  refuses: ((tried: Tried) => boolean) | undefined
-  leavesUndone: ((tried: Tried) => boolean) | undefined
+  refuses: ((tried: RequestAttempt) => boolean) | undefined
+  leavesUndone: ((tried: RequestAttempt) => boolean) | undefined
   /** Maximum number of items that a query reads per page. */
   maxPage: number | undefined
   /**
@@ -67,7 +67,7 @@ export type MemoryDynamo = Connection & {
 type Attempt = <T>(
   action: string,
   request: { readonly table: string } & Readonly<Record<string, unknown>>,
-  perform: (tried: Tried) => T | Promise<T>,
+  perform: (tried: RequestAttempt) => T | Promise<T>,
 ) => Promise<T>
 
 /** Sizes are in bytes. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
@@ -108,7 +108,7 @@ export function memoryDynamo({
   onTry = () => {},
 }: {
   readonly now?: () => number
-  readonly onTry?: (tried: Tried) => void
+  readonly onTry?: (tried: RequestAttempt) => void
 } = {}): MemoryDynamo {
   const tables: Tables = new Map()
   /** Sorted sort keys of each partition. They are recomputed after an item is added or deleted. */
@@ -161,7 +161,7 @@ export function memoryDynamo({
     }
   }
 
-  function make(table: string, write: Write, tried: Tried): Item | null | undefined {
+  function make(table: string, write: Write, tried: RequestAttempt): Item | null | undefined {
     checkWrite(write)
     if (busy.has(nameOf(table, keyOf(write)))) {
       throw new DynamoError('TransactionConflictException', 'Transaction is ongoing for the item')
@@ -432,7 +432,7 @@ function createFaults(snapshot: () => Tables): Switches {
 }
 
 /** Attempts a request as the AWS SDK does, with retries after throttling, a failure or a lost response. */
-function attemptWith(faults: Switches, onTry: (tried: Tried) => void): Attempt {
+function attemptWith(faults: Switches, onTry: (tried: RequestAttempt) => void): Attempt {
   return async (action, request, perform) => {
     const errors: DynamoError[] = []
     for (let tries = 0; tries < TRIES; tries += 1) {
@@ -471,7 +471,7 @@ function triedOf(
   action: string,
   request: { readonly table: string; readonly range?: KeyRange },
   isCutOff = false,
-): Tried {
+): RequestAttempt {
   let body: string | undefined
   return {
     action,

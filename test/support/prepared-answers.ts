@@ -72,7 +72,7 @@ export function recordResponses(service: Service, onAnswer?: (one: Recorded) => 
 }
 
 /** Sends a user's requests to vaults of every protocol, on one chain and across chains, to record each kind of response. */
-export async function play(service: Service): Promise<void> {
+export async function requestEveryOperation(service: Service): Promise<void> {
   const savings = await openYieldVault(service)
   await savings.mint(ALICE.address, 500n * ONE)
   await savings.send(ALICE, await savings.deposit(ALICE, 100n * ONE))

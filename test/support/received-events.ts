@@ -44,7 +44,7 @@ export function receive(events: readonly ReceivedEvent[]): ReadonlyMap<string, S
 }
 
 /** Returns an account's deposits and withdrawals from the API, by id. Fields that webhook events lack are removed. */
-export async function shownTo(
+export async function listEntriesOf(
   service: Service,
   key: string,
   account: string,

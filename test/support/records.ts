@@ -130,7 +130,11 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
  * Reads a user's position, deposits and withdrawals live from the chain, then from the job's records. Asserts that both are
  * equal.
  */
-export async function shownOf(service: Service, { key, chain }: { key: string; chain: Chain }, user: string) {
+export async function readLiveAndRecorded(
+  service: Service,
+  { key, chain }: { key: string; chain: Chain },
+  user: string,
+) {
   const views = viewsFor(service, key)
   const show = async () => ({
     position: (await views.positions(user)).body.positions[0],

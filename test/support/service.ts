@@ -38,7 +38,7 @@ export type HttpReply = {
 }
 
 /** Unsigned transaction in a response of the service. */
-export type HandedOut = { readonly to: Address; readonly data: Hash; readonly value: string }
+export type UnsignedTransaction = { readonly to: Address; readonly data: Hash; readonly value: string }
 
 /** Running service with local chains, tables and queues. A proxy in front of each chain's node can change its responses. */
 export type Service = {
@@ -62,7 +62,7 @@ export type Service = {
   /** Restores chains, clients, recorded events and users to a named state. The first call builds the state. */
   readonly restore: Restore
   /** Signs and sends transactions in order, as an ordinary wallet does. Returns all receipts, also of reverted transactions. */
-  send(chainId: number, user: LocalAccount, transactions: readonly HandedOut[]): Promise<TransactionReceipt[]>
+  send(chainId: number, user: LocalAccount, transactions: readonly UnsignedTransaction[]): Promise<TransactionReceipt[]>
 }
 
 type CallOptions = { readonly key?: string | null; readonly body?: unknown; readonly headers?: Record<string, string> }

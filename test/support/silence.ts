@@ -16,7 +16,7 @@ const ARB_BLOCK_NUMBER = toFunctionSelector('arbBlockNumber()')
  * Simulates empty blocks at no cost: a proxy in front of a node reports blocks that the node does not have. Later events have
  * higher block numbers at the proxy. The empty blocks have the time of the block after them.
  */
-export function createSilence() {
+export function createEmptyBlocks() {
   const gaps: { after: number; by: number }[] = []
 
   const toReportedBlock = (block: number) =>
@@ -97,4 +97,4 @@ export function createSilence() {
   }
 }
 /** Empty blocks that a proxy simulates for a test. */
-export type Silence = ReturnType<typeof createSilence>
+export type Silence = ReturnType<typeof createEmptyBlocks>

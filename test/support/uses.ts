@@ -1,9 +1,9 @@
 import { type Contract, listUses } from '../../lib/frame/contract.ts'
 import type { Access } from '../../lib/frame/resources.ts'
-import type { Tried } from './memory-dynamo.ts'
+import type { RequestAttempt } from './memory-dynamo.ts'
 
 /** Lists the table requests that a function's contract does not declare. On AWS, IAM would deny such requests. */
-export function listRefusedTries(contract: Contract, tries: readonly Tried[]): string[] {
+export function listRefusedTries(contract: Contract, tries: readonly RequestAttempt[]): string[] {
   const uses: Readonly<Record<string, unknown>> = listUses(contract)
   const done = tries.map(({ action, table, index }) => ({ name: table, access: index ? `${action} ${index}` : action }))
   const isAllowed = ({ name, access }: (typeof done)[number]) => {

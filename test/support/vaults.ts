@@ -28,7 +28,7 @@ import { transact } from '../../sandbox/transactions.ts'
 import { ASYNC_VAULT } from '../sandbox/async-vault-abi.ts'
 import { createChainClient } from './chain-client.ts'
 import { TOKEN_ABI, transaction, VAULT_ABI, WETH } from './oracles.ts'
-import type { HandedOut, HttpReply, Service } from './service.ts'
+import type { HttpReply, Service, UnsignedTransaction } from './service.ts'
 
 /** Tokens of the local chains. USDT is the variant whose functions return nothing; WETH is wrapped ether. */
 export type Asset = 'USDC' | 'DAI' | 'USDT' | 'WETH'
@@ -174,7 +174,7 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
      * Signs and sends the transactions in the service's reply, in order. Returns all receipts, also of reverted transactions.
      */
     send(user: LocalAccount, { body }: HttpReply): Promise<TransactionReceipt[]> {
-      const transactions: HandedOut[] = [...body.approval, ...body.operations]
+      const transactions: UnsignedTransaction[] = [...body.approval, ...body.operations]
       return service.send(chainId, user, transactions)
     },
 
@@ -253,7 +253,7 @@ export function sharesFor(
  * Replaces a vault's bytecode so that the function with this selector runs the bytecode `answer`. All other calls still reach
  * the vault's code.
  */
-export async function answerInItsPlace(vault: Pick<TestVault, 'address' | 'chain'>, selector: string, answer: string) {
+export async function overrideFunction(vault: Pick<TestVault, 'address' | 'chain'>, selector: string, answer: string) {
   const elsewhere = '9'.repeat(40)
   const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])
   const delegate = `365f5f375f5f365f73${elsewhere}5af43d5f5f3e6037573d5ffd5b3d5ff3`

@@ -9,7 +9,7 @@ import type { Service } from './service.ts'
 type Completed = Extract<Notice, { type: 'deposit.completed' }>
 
 /** Creates a webhook event about a completed deposit, ready to be published. Tests override the fields on which they depend. */
-export function someNotice(
+export function someWebhookEvent(
   key: string,
   { data, ...overrides }: Partial<Omit<Completed, 'data'>> & { data?: Partial<Completed['data']> } = {},
 ): Completed {
@@ -45,7 +45,7 @@ export function someWebhook(clientId: string, overrides: Partial<Webhook> = {}):
 }
 
 /** Publishes webhook events to a client as the job refresh-chain does, and delivers them. */
-export async function tell(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
+export async function publishAndDeliver(service: Service, clientId: string, notices: readonly Notice[]): Promise<void> {
   await publishTo(service, clientId, notices)
   await service.consume()
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Arrival, isAbout, listReported } from '../../wallet/src/events.ts'
+import { isAbout, listReported, type WebhookDelivery } from '../../wallet/src/events.ts'
 
 const ALICE = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const BOB = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc'
@@ -11,7 +11,7 @@ const movement = {
 
 type Told = { type: string; timestamp?: string; data?: object }
 
-function arrivals(...events: readonly Told[]): Arrival[] {
+function arrivals(...events: readonly Told[]): WebhookDelivery[] {
   const list = events.map(({ data, ...event }, index) => ({
     ...{ number: index + 1, attempt: 1, isVerified: true, isTaken: true, status: 204, delayMs: 1000 },
     ...{ receivedAt: '2026-11-01T00:00:02.000Z', id: `evt_${index + 1}` },
@@ -21,7 +21,7 @@ function arrivals(...events: readonly Told[]): Arrival[] {
     },
   }))
   // The cast is safe because the tests read only these fields of an Arrival.
-  return list.toReversed() as unknown as Arrival[]
+  return list.toReversed() as unknown as WebhookDelivery[]
 }
 
 test('Each step of a request has the time and the transaction of its latest event', () => {

@@ -8,7 +8,7 @@ import {
   formatShortAmount,
   formatShortMoney,
   formatWhole,
-  numberTwins,
+  numberDuplicates,
   parseAmount,
 } from '../../wallet/src/format.ts'
 
@@ -140,7 +140,7 @@ test.for([
 })
 
 test('Wallets with the same name are numbered from the second on', () => {
-  expect(numberTwins(['Phantom', 'Rabby', 'Phantom', 'Phantom'])).toEqual([
+  expect(numberDuplicates(['Phantom', 'Rabby', 'Phantom', 'Phantom'])).toEqual([
     'Phantom',
     'Rabby',
     'Phantom (2)',

@@ -1,6 +1,6 @@
 import type { Vault } from '@vaultline/client'
 import { expect, test } from 'vitest'
-import { describeWay, feesOf, mayWait, sortVaults, whyUnknown } from '../../wallet/src/vault-state.ts'
+import { canHaveRequests, describeWay, feesOf, sortVaults, whyUnknown } from '../../wallet/src/vault-state.ts'
 
 const UNKNOWN = { management: null, performance: null, entry: null, exit: null, haircut: null }
 const FREE = { management: '0.00', performance: '0.00', entry: '0.00', exit: '0.00', haircut: '0.00' }
@@ -11,7 +11,7 @@ const TERMS: Vault['terms'] = {
 
 test('Every vault except a plain ERC-4626 one may have pending requests', () => {
   const protocols = ['lagoon', 'erc7540', 'cooldown', 'erc4626'] as const
-  expect(protocols.filter((protocol) => mayWait({ protocol }))).toEqual(['lagoon', 'erc7540', 'cooldown'])
+  expect(protocols.filter((protocol) => canHaveRequests({ protocol }))).toEqual(['lagoon', 'erc7540', 'cooldown'])
 })
 
 test('Fees are listed as rates, and as none only if the vault reports all as zero', () => {

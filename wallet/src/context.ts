@@ -8,7 +8,7 @@ type Surroundings = { readonly config: Config; readonly service: Client }
 export const SurroundingsContext = createContext<Surroundings | undefined>(undefined)
 
 /** Returns the API client and the configuration. Throws outside of the application's context provider. */
-export function useSurroundings(): Surroundings {
+export function useAppContext(): Surroundings {
   const surroundings = useContext(SurroundingsContext)
   if (!surroundings) throw new Error('Nothing surrounds this component.')
   return surroundings
@@ -16,7 +16,7 @@ export function useSurroundings(): Surroundings {
 
 /** Returns the client of the Vaultline API. */
 export function useService(): Client {
-  return useSurroundings().service
+  return useAppContext().service
 }
 
 /** Currencies in which values can be shown. */

@@ -2,7 +2,7 @@ import type { WebhookEvent } from '@vaultline/client'
 import type { Reported } from './activity.ts'
 
 /** Delivery of a webhook event, as the sandbox's receiver lists it. */
-export type Arrival = {
+export type WebhookDelivery = {
   readonly number: number
   readonly receivedAt: string
   readonly id: string
@@ -31,7 +31,7 @@ const STEPS = ['claimable', 'completed', 'cancelled'] as const
  * Returns the time and transaction of each step that webhook events report, by the id of the deposit or withdrawal. Events that a chain
  * reorganisation undid are left out.
  */
-export function listReported(arrivals: readonly Arrival[]): ReadonlyMap<string, Reported> {
+export function listReported(arrivals: readonly WebhookDelivery[]): ReadonlyMap<string, Reported> {
   const taken = arrivals.flatMap(({ isTaken, event }) => (isTaken && event ? [event] : []))
   const undone = new Set(taken.flatMap(({ data }) => ('eventId' in data ? [data.eventId] : [])))
   const reported = new Map<string, Reported>()

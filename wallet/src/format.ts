@@ -160,7 +160,7 @@ export function formatDuration(ms: number): string {
 }
 
 /** Adds a number to equal names after the first: "Phantom", "Phantom (2)". The order stays the same. */
-export function numberTwins(names: readonly string[]): string[] {
+export function numberDuplicates(names: readonly string[]): string[] {
   return names.map((name, index) => {
     const before = names.slice(0, index).filter((other) => other === name).length
     return before === 0 ? name : `${name} (${before + 1})`

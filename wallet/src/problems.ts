@@ -33,7 +33,7 @@ export function describeProblem(error: unknown, tokens?: AmountTokens): Problem 
 }
 
 /** Returns true if the same call can succeed a little later. */
-export function mayPass(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   if (!(error instanceof CallFailure)) return false
   const { status, code } = error.error
   return code === 'network' || status === 429 || status >= 500
@@ -43,7 +43,7 @@ const PAUSE_MS = 5000
 
 /** Returns the milliseconds to wait before the same call, at least as long as the service requests. Undefined for a permanent error. */
 export function pauseAfter(error: unknown): number | undefined {
-  if (!mayPass(error)) return undefined
+  if (!isTemporary(error)) return undefined
   return Math.max(PAUSE_MS, (error instanceof CallFailure && error.error.retryAfterMs) || 0)
 }
 

@@ -11,7 +11,7 @@ import {
   waitForCallsStatus,
 } from 'wagmi/actions'
 import { chainName } from './chains.ts'
-import { useSurroundings } from './context.ts'
+import { useAppContext } from './context.ts'
 
 /** Number of a block that every chain has, with a different hash on each chain. The sandbox recognizes its own chains by this hash. */
 const FIRST_BLOCK = 1n
@@ -24,7 +24,7 @@ const WAIT_MS = 600_000
  */
 export function useSender(account?: `0x${string}`): Extract<Sender, { sendCalls?: undefined }> {
   const wagmi = useConfig()
-  const isSandbox = useSurroundings().config.sandbox !== undefined
+  const isSandbox = useAppContext().config.sandbox !== undefined
   return useMemo(
     () => ({
       async send(call, chainId) {
@@ -57,7 +57,7 @@ export function useBatchSender(
   chainId: number,
 ): Extract<Sender, { send?: undefined }> | undefined {
   const wagmi = useConfig()
-  const isSandbox = useSurroundings().config.sandbox !== undefined
+  const isSandbox = useAppContext().config.sandbox !== undefined
   const [isRefused, setRefused] = useState(false)
   const { data: capabilities } = useCapabilities({ account, chainId, query: { retry: false, staleTime: Infinity } })
   const { status } = capabilities?.atomic ?? {}

@@ -1,5 +1,5 @@
 import type { ListCoinsResponse, Vault } from '@vaultline/client'
-import { useSurroundings } from './context.ts'
+import { useAppContext } from './context.ts'
 import { findCoin } from './portfolio.ts'
 import { useCoins } from './prices.ts'
 
@@ -18,7 +18,7 @@ export function assetOf({ chainId, depositTokenAddress, asset }: Vault): Token {
 
 /** Returns the tokens of the same coin on all chains of the wallet that have it, the given token first. */
 export function useSameCoin(token: Token): readonly Token[] {
-  const { chains } = useSurroundings().config
+  const { chains } = useAppContext().config
   const coins = useCoins().data?.data ?? []
   // Tokens are matched by the coin's key: anyone can copy a symbol, and USDC.e has CoinGecko's id of USDC.
   const coinKey = findCoin(coins, token.chainId, token.address)?.coinKey

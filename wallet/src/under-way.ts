@@ -3,7 +3,7 @@ import type { StartedTransfer } from './portfolio.ts'
 import { createStore, createStoredStore, hasFields, useStore } from './store.ts'
 
 /** Transaction, or batch of transactions (EIP-5792), that was sent and was not mined at this browser's last check. */
-export type UnderWay = {
+export type PendingTransaction = {
   readonly chainId: number
   readonly kind: 'deposit' | 'withdraw'
   readonly vault: { readonly chainId: number; readonly address: `0x${string}` }
@@ -18,9 +18,9 @@ export type UnderWay = {
 )
 
 /** Transactions that were sent but not mined yet. The service does not know them, so the browser stores them. */
-const underWay = createStoredStore<readonly UnderWay[]>(localStorage, 'vaultline.under-way', {
+const underWay = createStoredStore<readonly PendingTransaction[]>(localStorage, 'vaultline.under-way', {
   initial: [],
-  isValue: (kept): kept is readonly UnderWay[] =>
+  isValue: (kept): kept is readonly PendingTransaction[] =>
     Array.isArray(kept) &&
     kept.every(
       (one) =>
@@ -33,12 +33,12 @@ const underWay = createStoredStore<readonly UnderWay[]>(localStorage, 'vaultline
 const followed = createStore<string | undefined>(undefined)
 
 /** Returns the hash of a transaction, or the wallet's id of a batch. */
-export function idOf({ hash, batchId }: UnderWay): string {
+export function idOf({ hash, batchId }: PendingTransaction): string {
   return hash ?? batchId
 }
 
 /** Stores a transaction or a batch when it is sent. The calling form shows its progress until `releaseUnderWay`. */
-export function rememberUnderWay(sent: UnderWay): void {
+export function storePendingTransaction(sent: PendingTransaction): void {
   const id = idOf(sent)
   followed.set(id)
   underWay.set([sent, ...underWay.get().filter((one) => idOf(one) !== id)])
@@ -55,7 +55,10 @@ export function forgetUnderWay(id: string): void {
 }
 
 /** Returns an account's pending transactions with a vault, except the one whose progress a form of this page already shows. */
-export function useUnderWay({ chainId, poolAddress }: Vault, account: `0x${string}`): readonly UnderWay[] {
+export function usePendingTransactions(
+  { chainId, poolAddress }: Vault,
+  account: `0x${string}`,
+): readonly PendingTransaction[] {
   const own = useStore(followed)
   return useStore(underWay).filter(
     (one) =>

@@ -1,7 +1,7 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { useSurroundings } from './context.ts'
-import { type Arrival, isAbout, type Owner } from './events.ts'
+import { useAppContext } from './context.ts'
+import { isAbout, type Owner, type WebhookDelivery } from './events.ts'
 import { useStore } from './store.ts'
 import { transfers } from './transfers.ts'
 import { useAccounts } from './use-accounts.ts'
@@ -10,8 +10,8 @@ const PAUSE_MS = 1000
 const KEPT_ARRIVALS = 100
 
 /** Returns the webhook events received for this wallet, newest first; undefined outside of the sandbox. */
-export function useArrivals(): readonly Arrival[] | undefined {
-  const { sandbox } = useSurroundings().config
+export function useArrivals(): readonly WebhookDelivery[] | undefined {
+  const { sandbox } = useAppContext().config
   const { data = NONE } = useQuery({
     queryKey: ['arrivals', sandbox?.receivedUrl],
     queryFn: ({ client, queryKey, signal }) => fetchArrivals(client, queryKey, sandbox?.receivedUrl, signal),
@@ -23,17 +23,17 @@ export function useArrivals(): readonly Arrival[] | undefined {
   return sandbox && data
 }
 
-const NONE: readonly Arrival[] = []
+const NONE: readonly WebhookDelivery[] = []
 
 async function fetchArrivals(
   queries: QueryClient,
   queryKey: readonly unknown[],
   receivedUrl = '',
   signal: AbortSignal,
-): Promise<readonly Arrival[]> {
-  const known = queries.getQueryData<readonly Arrival[]>(queryKey) ?? NONE
+): Promise<readonly WebhookDelivery[]> {
+  const known = queries.getQueryData<readonly WebhookDelivery[]>(queryKey) ?? NONE
   const response = await fetch(`${receivedUrl}?after=${known[0]?.number ?? 0}`, { signal })
-  const { received }: { received: readonly Arrival[] } = await response.json()
+  const { received }: { received: readonly WebhookDelivery[] } = await response.json()
   return [...received.toReversed(), ...known].slice(0, KEPT_ARRIVALS)
 }
 

@@ -25,7 +25,7 @@ import { isNotApplicable } from './problems.ts'
 import { useStore } from './store.ts'
 import { closeTransfer, transfers } from './transfers.ts'
 import { useAccounts } from './use-accounts.ts'
-import { mayWait } from './vault-state.ts'
+import { canHaveRequests } from './vault-state.ts'
 
 const REFRESH_MS = 20_000
 
@@ -60,7 +60,7 @@ export function usePortfolio() {
   // Only vaults that are asynchronous or have a cooldown can have open requests.
   const settled = positions.filter((position) => {
     const vault = findVault(vaults.data?.data ?? [], position)
-    return vault && mayWait(vault)
+    return vault && canHaveRequests(vault)
   })
   const places = settled.map(({ userAddress, vaultAddress, chainId }) => ({ userAddress, vaultAddress, chainId }))
   const deposits = useQueries({ queries: places.map((place) => query(getDepositStatus, service, place)) })

@@ -68,7 +68,7 @@ export function sortVaults<V extends Sortable>(
 }
 
 /** Returns true if an account may have an open request in a vault with this protocol. */
-export function mayWait({ protocol }: Pick<Vault, 'protocol'>): boolean {
+export function canHaveRequests({ protocol }: Pick<Vault, 'protocol'>): boolean {
   // Only the protocol counts: the vault's present terms may be instant while earlier requests still wait.
   return protocol !== 'erc4626'
 }

@@ -3,13 +3,13 @@ import { buildDeposits } from '../../../lib/activity/history.ts'
 import { readHistoryPage } from '../../../lib/activity/history-page.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { getReader, getYield, now, records, type Services, sources } from '../../../lib/services.ts'
+import { depositSources, getReader, getYield, now, records, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 function listDeposits({
-  sources,
+  depositSources,
   ...dependencies
-}: Services<'getReader' | 'records' | 'sources' | 'getYield' | 'now'>) {
+}: Services<'getReader' | 'records' | 'depositSources' | 'getYield' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { page, items } = await readHistoryPage(
       dependencies,
@@ -17,7 +17,7 @@ function listDeposits({
       { client, account: path.userAddress },
       query,
     )
-    const sourceOf = await sources.list(items.map(({ item }) => item.entry))
+    const sourceOf = await depositSources.list(items.map(({ item }) => item.entry))
     return {
       ...page,
       deposits: items.map(({ ofVault, item, annualYield }) =>
@@ -27,4 +27,4 @@ function listDeposits({
   }
 }
 
-export const handler = endpoint(contract, { getReader, records, sources, getYield, now }, listDeposits)
+export const handler = endpoint(contract, { getReader, records, depositSources, getYield, now }, listDeposits)

@@ -9,7 +9,16 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { sumCancelled } from '../../../lib/protocols/protocol.ts'
 import { vaultType } from '../../../lib/protocols/vault-on-chain.ts'
 import { readClaimedAmounts } from '../../../lib/rewards/claimed.ts'
-import { cache, getReader, getYield, now, prices, records, type Services, sources } from '../../../lib/services.ts'
+import {
+  cache,
+  depositSources,
+  getReader,
+  getYield,
+  now,
+  prices,
+  records,
+  type Services,
+} from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
@@ -19,10 +28,10 @@ const YEAR_SECONDS = 365n * DAY_SECONDS
 function getPosition({
   getYield,
   prices,
-  sources,
+  depositSources,
   cache,
   ...dependencies
-}: Services<'getReader' | 'records' | 'prices' | 'sources' | 'getYield' | 'cache' | 'now'>) {
+}: Services<'getReader' | 'records' | 'prices' | 'depositSources' | 'getYield' | 'cache' | 'now'>) {
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: account } = path
     const vault = findVault(client.vaults, path.vaultAddress, query.chainId)
@@ -43,7 +52,7 @@ function getPosition({
     const latest = built.deposits.toReversed().slice(0, LATEST)
     const [{ annualYield }, sourceOf] = await Promise.all([
       getYield(vault, live.sharePrice, ofVault.asOf),
-      sources.list(latest.map(({ entry }) => entry)),
+      depositSources.list(latest.map(({ entry }) => entry)),
     ])
     return {
       ...positionResponse(ofVault, built, { account, annualYield }),
@@ -77,4 +86,8 @@ function getPosition({
   }
 }
 
-export const handler = endpoint(contract, { getReader, records, prices, sources, getYield, cache, now }, getPosition)
+export const handler = endpoint(
+  contract,
+  { getReader, records, prices, depositSources, getYield, cache, now },
+  getPosition,
+)

@@ -1,5 +1,5 @@
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
-import { badAnswer } from '../../../lib/core/errors.ts'
+import { badResponse } from '../../../lib/core/errors.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -53,7 +53,7 @@ function listRewards({
         const read = async () => {
           const { rewards, evidence } = await readRewards(getReader(chainId), [{ account, ...ofChain }], usdOf)
           const [ofAccount] = rewards
-          if (!ofAccount) throw badAnswer('the Distributor cannot be read')
+          if (!ofAccount) throw badResponse('the Distributor cannot be read')
           return { chainId, rewards: ofAccount, evidence }
         }
         return { chainId, isWhole, isStale, result: await toResult(read()) }

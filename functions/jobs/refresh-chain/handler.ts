@@ -6,6 +6,7 @@ import { listShards, MAX_IN_SHARD, rotateShards } from '../../../lib/follow/shar
 import { job } from '../../../lib/frame/job.ts'
 import {
   appendingLog,
+  depositSources,
   enqueueDeliveries,
   enqueueShards,
   fetchHint,
@@ -22,7 +23,6 @@ import {
   relistVaults,
   type Services,
   sleep,
-  sources,
   states,
   transfers,
   webhooks,
@@ -35,7 +35,7 @@ import { followTransfers } from './follow-transfers.ts'
 import { publishTransfers } from './publish-transfers.ts'
 
 type ChainServices = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
-  Services<'listedVaults' | 'relistVaults' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'enqueueShards'>
+  Services<'listedVaults' | 'relistVaults' | 'transfers' | 'quotes' | 'depositSources' | 'fetchHint' | 'enqueueShards'>
 
 /** Maximum fraction of a run's time for following cross-chain transfers. The rest of the time is for the vaults. */
 const TRANSFERS_SHARE = 1 / 3
@@ -94,7 +94,7 @@ export const handler = job(
     pinStore,
     transfers,
     quotes,
-    sources,
+    depositSources,
     fetchHint,
     getReader: getAgreedReader,
     eventLog: appendingLog,

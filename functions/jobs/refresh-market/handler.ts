@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Aged } from '../../../lib/cache/cache.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
-import { badAnswer } from '../../../lib/core/errors.ts'
+import { badResponse } from '../../../lib/core/errors.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
@@ -63,7 +63,7 @@ export async function refreshMarket(dependencies: MarketServices): Promise<z.out
           const fetched = await coinGecko.fetchRates()
           const count = Object.keys(fetched).length
           if (count < Object.keys(cached.rates?.value ?? {}).length * MIN_SHARE)
-            throw badAnswer(`rates of ${count} currencies`)
+            throw badResponse(`rates of ${count} currencies`)
           await cache.put(RATES, fetched)
           return fetched
         })
@@ -110,7 +110,7 @@ async function fetchMarket({ fetchMarketPage }: MarketServices['coinGecko'], bef
   // A coin whose rank changes between two requests can be on two pages. So duplicates are removed.
   const coins = [...byId(pages.flat()).values()]
   if (coins.length > 0 && coins.length >= before * MIN_SHARE) return coins
-  throw badAnswer(`a market of ${coins.length} coins`)
+  throw badResponse(`a market of ${coins.length} coins`)
 }
 
 type PricesInput = {
@@ -143,7 +143,7 @@ async function refreshPrices(
     if (latest && latest.price > 0)
       fresh.set(token.address, { now: latest.price, dayAgo: past?.price ?? null, at: latest.at })
   }
-  if (fresh.size === 0) throw current.failure ?? badAnswer('no price of any token')
+  if (fresh.size === 0) throw current.failure ?? badResponse('no price of any token')
 
   const jumped = tokens.filter(({ address }) => hasJumped(before[address], fresh.get(address), now()))
   const ofMarket = jumped.filter(({ address }) => fromMarket.has(address))

@@ -21,7 +21,7 @@ export const contract = {
       outcome: z.literal('refreshed'),
       campaigns: z.number().int().nullable().describe('Vaults and share tokens with campaigns; null if unchanged'),
       lagSeconds: z.number().int().describe('Age of the campaigns if they could not be refreshed, in seconds; else 0'),
-      checked: z.number().int().describe('Watched accounts whose rewards were read; at most 20'),
+      checked: z.number().int().describe('Watched accounts whose rewards were read; at most 100'),
       unread: z.number().int().describe('Due accounts whose rewards could not be read; they are due again in an hour'),
       claimable: z.number().int().describe('New events `reward.claimable`'),
       claimed: z.number().int().describe('New events `reward.claimed`'),

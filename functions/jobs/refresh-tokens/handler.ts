@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { badAnswer } from '../../../lib/core/errors.ts'
+import { badResponse } from '../../../lib/core/errors.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { toResult, unwrap } from '../../../lib/core/result.ts'
 import { DAY_MS } from '../../../lib/core/time.ts'
@@ -72,7 +72,7 @@ export async function refreshTokens({
 
 async function refreshIds({ cache, coinGecko }: Pick<TokensServices, 'cache' | 'coinGecko'>, before: number) {
   const ids = await coinGecko.fetchCoinIds()
-  if (ids.all.length < before * MIN_SHARE) throw badAnswer(`a list of ${ids.all.length} coins`)
+  if (ids.all.length < before * MIN_SHARE) throw badResponse(`a list of ${ids.all.length} coins`)
   await cache.put(COIN_IDS, ids.all)
   return ids
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { combineAges, isOverdue } from '../../../lib/cache/aged.ts'
 import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { AppError, badAnswer } from '../../../lib/core/errors.ts'
+import { AppError, badResponse } from '../../../lib/core/errors.ts'
 import { DAY, HOUR } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -49,7 +49,7 @@ export function getCoin({
   async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
     const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.recall(ALL_TOKENS)])
     const quote = quotes.get(id)
-    if (quote === undefined && isListed) throw badAnswer('CoinGecko: a listed coin is unknown')
+    if (quote === undefined && isListed) throw badResponse('CoinGecko: a listed coin is unknown')
     return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
   }
 

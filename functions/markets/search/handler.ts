@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { combineAges } from '../../../lib/cache/aged.ts'
 import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
-import { badAnswer } from '../../../lib/core/errors.ts'
+import { badResponse } from '../../../lib/core/errors.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { DAY, HOUR } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -55,13 +55,13 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
     if (found.length > 0) return found.slice(0, MAX_FOUND)
     const { market } = await cache.recall({ market: MARKET })
     const isNamed = ({ id, symbol, name }: MarketCoin) => [id, symbol, name].some((word) => word.toLowerCase() === text)
-    if (market?.value.some(isNamed)) throw badAnswer('CoinGecko: a search does not find a coin of the market')
+    if (market?.value.some(isNamed)) throw badResponse('CoinGecko: a search does not find a coin of the market')
     return []
   }
 
   async function fetchPrices(ids: readonly string[], currency: Currency): Promise<FoundPrice[]> {
     const quotes = await coinGecko.fetchCoins(ids, currency)
-    if (quotes.size === 0) throw badAnswer('CoinGecko: the coins that it found are unknown')
+    if (quotes.size === 0) throw badResponse('CoinGecko: the coins that it found are unknown')
     return [...quotes.values()].filter((quote) => quote !== null)
   }
 

@@ -4,7 +4,7 @@ import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../../../lib/chain/multicall.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { badAnswer } from '../../../lib/core/errors.ts'
+import { badResponse } from '../../../lib/core/errors.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { ReadBalances } from '../../../lib/portfolio/wallet-balances.ts'
 import { vaultAbi } from '../../../lib/protocols/abi.ts'
@@ -50,9 +50,9 @@ export async function readEvmBalances(
   })
   return ofWallets.map((calls, index) => {
     const returned = outcomes[index]
-    if (returned === undefined) throw badAnswer('not the return data of aggregate3')
+    if (returned === undefined) throw badResponse('not the return data of aggregate3')
     const [native, ...amounts] = decodeReturnValues(calls, returned)
-    if (native === undefined) throw badAnswer('native balance missing')
+    if (native === undefined) throw badResponse('native balance missing')
     const shares = reports.map(({ balances, ...share }) => ({ ...share, balance: balances[index] }))
     const held = tokens.map((token, position) => ({ token, balance: amounts[position] }))
     return {

@@ -12,7 +12,7 @@ import { decimal, times, tokens, toNumber } from '../../../lib/markets/decimal.t
 import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
 import { RENT } from '../../../lib/portfolio/cache-keys.ts'
-import { byChain, type ChainResult, NOTHING, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import { byChain, type ChainResult, NO_DATA, walletsResponse } from '../../../lib/portfolio/responses.ts'
 import {
   type ChainBalances,
   isIndexRecent,
@@ -61,7 +61,7 @@ function readAllBalances({
     known: readonly KnownOnChain[],
     failure: AppError | undefined,
   ): Found {
-    const here = { ...NOTHING, chain: chain.key, wallets, holdings: [] }
+    const here = { ...NO_DATA, chain: chain.key, wallets, holdings: [] }
     if (wallets.length === 0) return here
     const read = known.flatMap((one) => one.read ?? [])
     if (failure && read.length < known.length) return { ...here, error: failure.message, failure }

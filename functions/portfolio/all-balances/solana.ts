@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
-import { badAnswer } from '../../../lib/core/errors.ts'
+import { badResponse } from '../../../lib/core/errors.ts'
 import { type ReadBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/wallet-balances.ts'
 
 /**
@@ -54,7 +54,7 @@ export async function readSolanaBalances(rpc: Rpc, wallets: readonly string[]): 
     wallets: wallets.map((wallet, index) => {
       const [balance, ...programs] = outcomes.slice(index * callsOf(wallet).length)
       const native = parseOutcome(Balance, balance)?.value
-      if (native === undefined) throw badAnswer('SOL balance missing')
+      if (native === undefined) throw badResponse('SOL balance missing')
       return { native, shares: {}, ...sumAccounts(programs) }
     }),
   }

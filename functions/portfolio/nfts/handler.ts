@@ -18,7 +18,7 @@ import {
   type OwnedNfts,
   type WalletNfts,
 } from '../../../lib/portfolio/nft.ts'
-import { byChain, type ChainResult, NOTHING, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import { byChain, type ChainResult, NO_DATA, walletsResponse } from '../../../lib/portfolio/responses.ts'
 import { isUnused } from '../../../lib/portfolio/wallet-balances.ts'
 import { cache, now, type Services, solanaNfts, tokenIndex, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
@@ -83,7 +83,7 @@ function listNfts({
     known: readonly Known[],
     failure: AppError | undefined,
   ): NftsOnChain {
-    const nothing = { ...NOTHING, chain: chain.key, wallets, collections: [] }
+    const nothing = { ...NO_DATA, chain: chain.key, wallets, collections: [] }
     if (wallets.length === 0) return nothing
     if (!sourceOf(chain)) return { ...nothing, error: 'Not configured' }
     if (failure) logger.warn('NFTs not known', { chain: chain.key, cause: String(failure.cause) })

@@ -1,4 +1,4 @@
-import { badAnswer } from '../../../lib/core/errors.ts'
+import { badResponse } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { UNITS } from '../../../lib/meter/meter.ts'
@@ -16,7 +16,7 @@ function buildRewardsClaim({ agree, cache, merkl }: Services<'agree' | 'cache' |
     const payment = payFor(UNITS.merkl, 'quotes')
     const reported = await fetchReportedRewards({ cache, merkl }, { account, chainIds: [chainId], payment })
     const { rewards = [], isWhole = true } = reported[0] ?? {}
-    if (rewards.length === 0 && !isWhole) throw badAnswer('rewards that cannot be read')
+    if (rewards.length === 0 && !isWhole) throw badResponse('rewards that cannot be read')
     return agree(
       [chainId],
       async (getReader) => {

@@ -6,20 +6,20 @@ import { toResult, unwrap } from '../../../lib/core/result.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import {
+  depositSources,
   fetchHint,
   getAgreedReader,
   getReader,
   now,
   quotes,
   type Services,
-  sources,
   transfers,
 } from '../../../lib/services.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
 
 function getCrossChainStatus(
-  services: Services<'getReader' | 'getAgreedReader' | 'transfers' | 'quotes' | 'sources' | 'fetchHint' | 'now'>,
+  services: Services<'getReader' | 'getAgreedReader' | 'transfers' | 'quotes' | 'depositSources' | 'fetchHint' | 'now'>,
 ) {
   const { getReader, getAgreedReader, now } = services
   return async ({ client, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -52,6 +52,6 @@ function getCrossChainStatus(
 
 export const handler = endpoint(
   contract,
-  { getReader, getAgreedReader, transfers, quotes, sources, fetchHint, now },
+  { getReader, getAgreedReader, transfers, quotes, depositSources, fetchHint, now },
   getCrossChainStatus,
 )

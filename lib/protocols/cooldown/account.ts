@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { erc4626Account } from '../erc4626/account.ts'
-import { isFixed, sumSharesBehind } from '../fixed-requests.ts'
+import { isFixed, sumBurnedShares } from '../fixed-requests.ts'
 import type { AccountSnapshot } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
@@ -17,7 +17,7 @@ export function cooldownAccount(vault: CooldownVault, user: Address): ReadPlan<A
       ...account,
       redemptions: async (reader, at, listEntries) => {
         const { assets, claimableAt, isOver } = parse()
-        const shares = sumSharesBehind((await listEntries()).filter(isFixed), assets)
+        const shares = sumBurnedShares((await listEntries()).filter(isFixed), assets)
         const isPending = assets > 0n && !isOver
         return {
           ...(await account.redemptions(reader, at, listEntries)),

@@ -1,9 +1,9 @@
 import type { vaultAbi } from '../abi.ts'
-import type { EventOf, ForeignTransfer, LedgerRules } from '../books.ts'
+import type { AssetPayment, EventOf, LedgerRules } from '../books.ts'
 import { erc4626Books } from '../erc4626/ledger.ts'
 import type { CooldownVault } from './vault.ts'
 
-type Event = EventOf<typeof vaultAbi> | ForeignTransfer
+type Event = EventOf<typeof vaultAbi> | AssetPayment
 
 /**
  * Rules that compute a cooldown vault's ledger from its events. A withdrawal to the silo, which holds assets during a

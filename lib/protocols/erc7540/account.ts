@@ -6,7 +6,7 @@ import { inBatches } from '../../core/batches.ts'
 import { sum } from '../../core/bigint.ts'
 import { precisePrice } from '../erc4626/price.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
-import { type AccountSnapshot, type CancelledRequest, claimableUnlessWorthless, NO_REQUESTS } from '../protocol.ts'
+import { type AccountSnapshot, type CancelledRequest, NO_REQUESTS, zeroIfPaysNothing } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
@@ -55,7 +55,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       })
       return {
         pendingAssets: pending,
-        claimableAssets: claimableUnlessWorthless(requireValue(answers.maxDeposit), requireValue(answers.maxMint)),
+        claimableAssets: zeroIfPaysNothing(requireValue(answers.maxDeposit), requireValue(answers.maxMint)),
         claimableShares: requireValue(answers.maxMint),
         cancelledDeposits: cancelled,
         depositEpochId: null,
@@ -72,10 +72,7 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
       })
       return {
         pendingRedeemShares: pending,
-        claimableRedeemShares: claimableUnlessWorthless(
-          requireValue(answers.maxRedeem),
-          requireValue(answers.maxWithdraw),
-        ),
+        claimableRedeemShares: zeroIfPaysNothing(requireValue(answers.maxRedeem), requireValue(answers.maxWithdraw)),
         claimableRedeemAssets: requireValue(answers.maxWithdraw),
         cancelledRedemptions: cancelled,
         redeemEpochId: null,

@@ -5,10 +5,10 @@ import { AppError } from '../../core/errors.ts'
 import {
   type CancelTerms,
   type ClaimTerms,
-  claimableUnlessWorthless,
   type OpenAmounts,
-  type ReadFinishedRequests,
+  type RequestCompletion,
   type Step,
+  zeroIfPaysNothing,
 } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
@@ -63,7 +63,7 @@ export function erc7540CancelTerms(
   vault: Erc7540Vault,
   account: Address,
   kind: RequestKind,
-): ReadPlan<ReadFinishedRequests<CancelTerms>> {
+): ReadPlan<RequestCompletion<CancelTerms>> {
   return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
     const aggregated = parse()
     if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])
@@ -138,7 +138,7 @@ export function erc7540OpenRequest(
       if (pending === undefined || claimable === undefined || back === undefined) return undefined
       const rated = most && mostGiven !== undefined ? (claimable * mostGiven) / most : undefined
       const given = mostGiven === 0n ? 0n : rated
-      return { pending, claimable: claimableUnlessWorthless(claimable, given ?? 1n), cancelled: back, given }
+      return { pending, claimable: zeroIfPaysNothing(claimable, given ?? 1n), cancelled: back, given }
     },
   )
 }

@@ -1,5 +1,5 @@
 import { requireValue } from '../../chain/call.ts'
-import { type AccountSnapshot, claimableUnlessWorthless } from '../protocol.ts'
+import { type AccountSnapshot, zeroIfPaysNothing } from '../protocol.ts'
 import { type LagoonSnapshot, readClaimableShares, readRedeemableAssets, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
@@ -13,7 +13,7 @@ export function buildLagoonSnapshot(vault: LagoonVault, snapshot: LagoonSnapshot
       const claimableShares = await readClaimableShares(reader, vault, snapshot, at)
       return {
         pendingAssets: requireValue(account.pendingAssets),
-        claimableAssets: claimableUnlessWorthless(requireValue(account.claimableAssets), claimableShares),
+        claimableAssets: zeroIfPaysNothing(requireValue(account.claimableAssets), claimableShares),
         claimableShares,
         cancelledDeposits: [],
         depositEpochId: state.depositEpochId,
@@ -25,7 +25,7 @@ export function buildLagoonSnapshot(vault: LagoonVault, snapshot: LagoonSnapshot
       const claimableRedeemAssets = await readRedeemableAssets(reader, vault, snapshot, at)
       return {
         pendingRedeemShares: requireValue(account.pendingRedeemShares),
-        claimableRedeemShares: claimableUnlessWorthless(requireValue(account.redeemableShares), claimableRedeemAssets),
+        claimableRedeemShares: zeroIfPaysNothing(requireValue(account.redeemableShares), claimableRedeemAssets),
         claimableRedeemAssets,
         cancelledRedemptions: [],
         redeemEpochId: state.redeemEpochId,

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
-import type { CancelTerms, ClaimTerms, ReadFinishedRequests, Step } from '../protocol.ts'
+import type { CancelTerms, ClaimTerms, RequestCompletion, Step } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { type LagoonSnapshot, readClaimableShares, readLagoonAccount, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
@@ -24,7 +24,7 @@ export function lagoonCancelTerms(
   vault: LagoonVault,
   account: Address,
   kind: RequestKind,
-): ReadPlan<ReadFinishedRequests<CancelTerms>> {
+): ReadPlan<RequestCompletion<CancelTerms>> {
   const toTerms = { deposit: depositCancel, withdrawal: withdrawalCancel }[kind]
   return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => async () => toTerms(snapshot))
 }

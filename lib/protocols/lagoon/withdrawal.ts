@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { AppError, badAnswer } from '../../core/errors.ts'
+import { AppError, badResponse } from '../../core/errors.ts'
 import type { Completion, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, nameAmountField } from '../refusals.ts'
 import {
@@ -78,7 +78,7 @@ export function lagoonWithdrawalTerms(
 function ratesOf({ generation, rates }: LagoonState): Rates {
   if (generation !== '0.6') return { exit: 0n, haircut: 0n }
   const { exit, haircut } = requireValue(rates)
-  if (exit >= BASIS_POINTS || haircut >= BASIS_POINTS) throw badAnswer('a fee takes everything')
+  if (exit >= BASIS_POINTS || haircut >= BASIS_POINTS) throw badResponse('a fee takes everything')
   return { exit, haircut }
 }
 

@@ -25,7 +25,7 @@ import {
 } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
-import type { Tried } from '../../support/memory-dynamo.ts'
+import type { RequestAttempt } from '../../support/memory-dynamo.ts'
 import { type HttpReply, type Service, chainlessTest as test } from '../../support/service.ts'
 
 const [WALLETS, SESSIONS] = ['/auth/wallets', '/auth/sessions']
@@ -479,8 +479,8 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
   ],
 ]
 
-const isOfUser = ({ action, body }: Tried) => /^(Put|Update)Item$/.test(action) && body.includes('"USER#')
-const isRelease = ({ action, body }: Tried) => action === 'DeleteItem' && body.includes('"CREDENTIAL#')
+const isOfUser = ({ action, body }: RequestAttempt) => /^(Put|Update)Item$/.test(action) && body.includes('"USER#')
+const isRelease = ({ action, body }: RequestAttempt) => action === 'DeleteItem' && body.includes('"CREDENTIAL#')
 
 describe('The id of a new passkey is free again', () => {
   test.for(NEW_PASSKEYS)('immediately after %s whose write is throttled', async ([, status, prepare], { service }) => {

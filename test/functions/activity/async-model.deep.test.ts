@@ -8,7 +8,7 @@ import { encodeCall, transaction } from '../../support/oracles.ts'
 import { viewsFor } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { createSilence } from '../../support/silence.ts'
+import { createEmptyBlocks } from '../../support/silence.ts'
 import { openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
 
@@ -496,7 +496,7 @@ const command: fc.Arbitrary<Command> = fc.record({
   part: fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.constant(1000)),
 })
 
-const test = base.extend('silence', { scope: 'file' }, () => createSilence())
+const test = base.extend('silence', { scope: 'file' }, () => createEmptyBlocks())
 
 test.for(VAULTS)(
   'After random histories, positions, deposits and withdrawals equal the model of the ERC-7540 vault, live and recorded: $make',

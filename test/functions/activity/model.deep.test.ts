@@ -10,7 +10,7 @@ import { ARBITRUM, BASE, encodeCall, type FunctionName, HANDLER, transaction } f
 import { viewsFor } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
 import { type Service, USERS } from '../../support/service.ts'
-import { createSilence } from '../../support/silence.ts'
+import { createEmptyBlocks } from '../../support/silence.ts'
 import { test as base, depositMessage, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 import type { Wire } from '../../support/wire.ts'
@@ -471,7 +471,7 @@ const command: fc.Arbitrary<Command> = fc.record({
   part: fc.integer({ min: 1, max: 1000 }),
 })
 
-const test = base.extend('silence', { scope: 'file' }, () => createSilence())
+const test = base.extend('silence', { scope: 'file' }, () => createEmptyBlocks())
 
 test('After random histories, positions, deposits and withdrawals equal the model of the vaults, live and recorded', {
   timeout: 120_000,

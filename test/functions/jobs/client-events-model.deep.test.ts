@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { listEvents, type ReceivedEvent, receive, shownTo } from '../../support/received-events.ts'
+import { listEntriesOf, listEvents, type ReceivedEvent, receive } from '../../support/received-events.ts'
 import { finalize, recordAll, refresh } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
@@ -209,7 +209,7 @@ test('Each client receives every event of its vaults once and in order, and noth
         )
         if (!steps.some(({ what }) => what === 'kill' || what === 'lose chain')) expect(unread).toEqual(new Set())
         const stored = [...receive(told)].flatMap(([id, { entry }]) => (entry ? [[id, entry] as const] : []))
-        const shown = await Promise.all(ACCOUNTS.map((account) => shownTo(service, key, account)))
+        const shown = await Promise.all(ACCOUNTS.map((account) => listEntriesOf(service, key, account)))
         const isRead = ([id]: readonly [string, unknown]) => !unread.has(id)
         expect(withoutLeft(stored.filter(isRead))).toEqual(withoutLeft(shown.flatMap((of) => [...of]).filter(isRead)))
       }

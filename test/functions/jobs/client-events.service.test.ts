@@ -8,7 +8,7 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { listEvents, type ReceivedEvent, receive, shownTo } from '../../support/received-events.ts'
+import { listEntriesOf, listEvents, type ReceivedEvent, receive } from '../../support/received-events.ts'
 import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import {
@@ -104,7 +104,7 @@ describe('An event of an asynchronous vault', () => {
     expect(told.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(told.every(({ final }) => final)).toBe(true)
     // Each webhook event contains the whole deposit or withdrawal as of the last final block. The API shows the same.
-    const entries = await Promise.all([ALICE, BOB].map(({ address }) => shownTo(service, lagoon.key, address)))
+    const entries = await Promise.all([ALICE, BOB].map(({ address }) => listEntriesOf(service, lagoon.key, address)))
     expect(new Map([...receive(told)].map(([id, { entry }]) => [id, entry]))).toEqual(
       new Map(entries.flatMap((ofAccount) => [...ofAccount])),
     )
@@ -647,7 +647,7 @@ describe('An event that a reorganisation replaced', () => {
       const all = await listEvents(service, key)
       expect(shown(all)).toEqual([...expected, ['deposit.completed', true, undefined]])
       // The webhook receiver's data must equal the API's, both before the last event and after it.
-      const api = await shownTo(service, key, ALICE.address)
+      const api = await listEntriesOf(service, key, ALICE.address)
       expect(api.size).toBe(1)
       for (const events of [all.slice(0, 3), all]) {
         const stored = [...receive(events)].flatMap(([id, { entry }]) => (entry ? [[id, entry] as const] : []))

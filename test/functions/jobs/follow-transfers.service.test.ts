@@ -488,7 +488,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       getReader,
       fetchHint: async () => ({}),
       quotes: { getMany: async () => [] },
-      sources: { record: async () => undefined },
+      depositSources: { record: async () => undefined },
       now: () => now,
     }
     // The cast is safe, because the job calls no other methods of the store for these transfers.

@@ -10,7 +10,7 @@ import type { Call } from '../../support/chain-answers.ts'
 import { someContext } from '../../support/lambda.ts'
 import { finalize, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { createSilence, type EventFilter, type Silence } from '../../support/silence.ts'
+import { createEmptyBlocks, type EventFilter, type Silence } from '../../support/silence.ts'
 import { call } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
 import { callsIn, type Wire } from '../../support/wire.ts'
@@ -59,7 +59,7 @@ function quiet(service: Service, index: 0 | 1, silence: Silence): QuietChain {
 
 const test = base
   .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
-  .extend('silence', () => createSilence())
+  .extend('silence', () => createEmptyBlocks())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
   /** Creates a client with a Lagoon vault and a synchronous vault. The job has recorded their chain. */
   .extend('vaults', async ({ service, chain, coldService }) => {
@@ -559,7 +559,7 @@ describe('A vault that is added after its chain is recorded', () => {
   const SILENCE = 130_000
 
   test('is recorded from its first block, shown meanwhile, and delays no other vault', async ({ service }) => {
-    const chain = quiet(service, 1, createSilence())
+    const chain = quiet(service, 1, createEmptyBlocks())
     const rpc = service.rpc[ARBITRUM] as Wire
     const open = () => openLagoonVault(service, { generation: '0.5', chainId: ARBITRUM })
     const early = await open()

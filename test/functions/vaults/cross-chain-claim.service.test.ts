@@ -6,7 +6,7 @@ import { transact } from '../../../sandbox/transactions.ts'
 import { revertCalls } from '../../support/chain-answers.ts'
 import { actOnCooldown } from '../../support/cooldown.ts'
 import { test as base, createWithdrawalJourney } from '../../support/cross-chain.ts'
-import { expectError, toldBy } from '../../support/errors.ts'
+import { expectError, parseAmountLimits } from '../../support/errors.ts'
 import { decodeBridgeDeposit } from '../../support/oracles.ts'
 import { type Service, USERS } from '../../support/service.ts'
 import {
@@ -224,7 +224,7 @@ describe('Nothing is claimed to another chain', () => {
     const { assets } = (await vault.claimWithdrawal(ALICE)).body.claimable
     const reply = await askForClaim(ALICE)
     expectError(reply, 'amount_too_low_for_bridge', ['dstChainId'])
-    expect(toldBy(reply).atLeast).toBeGreaterThan(BigInt(assets))
+    expect(parseAmountLimits(reply).atLeast).toBeGreaterThan(BigInt(assets))
   })
 
   test('if only dust is left', async ({ service }) => {

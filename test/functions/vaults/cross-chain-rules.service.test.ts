@@ -19,7 +19,7 @@ import {
   type Offer,
   startConfigured,
 } from '../../support/cross-chain.ts'
-import { expectError, toldBy } from '../../support/errors.ts'
+import { expectError, parseAmountLimits } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
@@ -208,7 +208,7 @@ describe('the limits of the bridge', () => {
     withLimit(AMOUNT + 1n)
     const low = await journey.ask(ALICE, AMOUNT)
     expectError(low, 'amount_too_low_for_bridge', ['amount'])
-    expect(toldBy(low).atLeast).toBe(AMOUNT + 1n)
+    expect(parseAmountLimits(low).atLeast).toBe(AMOUNT + 1n)
     withLimit(AMOUNT)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
@@ -222,7 +222,7 @@ describe('the limits of the bridge', () => {
     withLimit(AMOUNT - 1n)
     const high = await journey.ask(ALICE, AMOUNT)
     expectError(high, 'amount_too_high_for_bridge', ['amount'])
-    expect(toldBy(high).atMost).toBe(AMOUNT - 1n)
+    expect(parseAmountLimits(high).atMost).toBe(AMOUNT - 1n)
     withLimit(AMOUNT)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
   })
@@ -232,7 +232,7 @@ describe('a vault that takes no deposit now', () => {
   async function expectRoom(journey: Journey, amount: bigint, room: bigint): Promise<void> {
     const reply = await journey.ask(ALICE, amount)
     expectError(reply, 'vault_cap_reached', ['amount'])
-    expect(toldBy(reply).atMost).toBe(room)
+    expect(parseAmountLimits(reply).atMost).toBe(room)
     expectDeposit(await journey.ask(ALICE, room))
   }
 

@@ -2,7 +2,7 @@ import { maxUint256, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { expectError, toldBy } from '../../support/errors.ts'
+import { expectError, parseAmountLimits } from '../../support/errors.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
@@ -157,7 +157,7 @@ async function expectRoom(vault: TestVault, room: bigint): Promise<void> {
   for (const amount of [room + 1n, 1_000n * room]) {
     const reply = await vault.deposit(ALICE, amount)
     expectError(reply, 'vault_cap_reached', ['amount'])
-    expect(toldBy(reply).atMost).toBe(room)
+    expect(parseAmountLimits(reply).atMost).toBe(room)
   }
 }
 

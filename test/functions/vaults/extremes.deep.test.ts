@@ -23,7 +23,7 @@ import { listErrors } from '../../../reference/openapi.ts'
 import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
 import { recordAll } from '../../support/records.ts'
 import { runs } from '../../support/runs.ts'
-import { test as base, type HandedOut, type HttpReply, type Service, USERS } from '../../support/service.ts'
+import { test as base, type HttpReply, type Service, type UnsignedTransaction, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 
 // Logging is off, because writing log lines would take longer than the requests.
@@ -291,7 +291,7 @@ function expectOwn({ body }: HttpReply, vault: { address: Address; share: Addres
     [body.operations, vault.address],
     [body.approval, vault.share],
   ] as const) {
-    for (const transaction of list as HandedOut[]) {
+    for (const transaction of list as UnsignedTransaction[]) {
       expect(isAddressEqual(transaction.to, to)).toBe(true)
       expect(transaction.value).toBe('0')
       const { functionName, args = [] } = decodeFunctionData({ abi: CALLS, data: transaction.data })

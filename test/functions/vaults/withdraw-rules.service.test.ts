@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration, YieldVaultKind } from '../../../sandbox/deploy.ts'
-import { expectError, toldBy } from '../../support/errors.ts'
+import { expectError, parseAmountLimits } from '../../support/errors.ts'
 import { runs } from '../../support/runs.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
-  answerInItsPlace,
   expectFairGas,
   expectSuccess,
   openLagoonVault,
   openYieldVault,
+  overrideFunction,
   ROLES,
   type TestVault,
 } from '../../support/vaults.ts'
@@ -279,7 +279,7 @@ describe('a synchronous vault', () => {
     for (const asked of [{ amount: `${vault.units('500')}` }, { max: true }]) {
       const reply = await vault.withdraw(ALICE, asked)
       expectError(reply, 'not_enough_liquidity', ['max' in asked ? 'shares' : 'amount', 'vaultAddress'])
-      const { atMost } = toldBy(reply)
+      const { atMost } = parseAmountLimits(reply)
       const most = (amount = 0n) => ('max' in asked ? { shares: `${amount}` } : { amount: `${amount}` })
       expect((await vault.withdraw(ALICE, most(atMost))).body.simulation).toMatchObject({ status: 'success' })
       await withdraw(vault, most(1_000_000n), ['max' in asked ? 'redeem' : 'withdraw'])
@@ -325,7 +325,7 @@ describe('a synchronous vault', () => {
     { says: 'no value of shares', selector: '07a2d13a', answer: '5f5ffd' },
   ])('A vault that reports $says pays if its dry run does', async ({ selector, answer }, { service }) => {
     const vault = await openWithShares(service, 'plain')
-    await answerInItsPlace(vault, selector, answer)
+    await overrideFunction(vault, selector, answer)
     await withdraw(vault, { amount: '1000000' }, ['withdraw'])
     await withdraw(vault, { shares: '1000000' }, ['redeem'])
     await withdraw(vault, { max: true }, ['redeem'])
@@ -354,7 +354,7 @@ describe('a synchronous vault', () => {
       const reply = await vault.withdraw(ALICE, { [asked]: `${amount}` })
       if (reply.status === 200) return
       const { field } = reply.body.details[0]
-      const { atMost = 0n } = toldBy(reply)
+      const { atMost = 0n } = parseAmountLimits(reply)
       expect({ field, isLess: atMost > 0n && atMost < amount }).toEqual({ field: asked, isLess: true })
       const again = await vault.withdraw(ALICE, { [field]: `${atMost}` })
       expect(again.body.simulation).toEqual({ status: 'success' })

@@ -13,7 +13,7 @@ import { captureLogs } from '../../support/logs.ts'
 import { serve } from '../../support/serve.ts'
 import { chainlessTest, type Service } from '../../support/service.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
-import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
+import { publishAndDeliver, publishTo, someWebhookEvent } from '../../support/webhooks.ts'
 
 const HOUR = 3600
 /** Delay of a queued message in seconds, after a test or an operator has sent it. */
@@ -41,10 +41,10 @@ const test = chainlessTest
       ...{ key, clientId, ask, id: body.id as string, secret: body.secret as string },
       status: async () => (await ask('GET', '/webhooks')).body.webhooks[0],
       tell: (...keys: string[]) =>
-        tell(
+        publishAndDeliver(
           service,
           clientId,
-          keys.map((each) => someNotice(each)),
+          keys.map((each) => someWebhookEvent(each)),
         ),
     }
   })
@@ -307,7 +307,7 @@ test("A stage's new key signs within five minutes, together with the old one unt
   })
   const receive = async (key: string) => {
     receiver.received.length = 0
-    await publishTo(service, own.clientId, [someNotice(key)])
+    await publishTo(service, own.clientId, [someWebhookEvent(key)])
     await service.consume()
     const [received] = receiver.received
     if (!received) throw new Error('nothing was received')

@@ -12,7 +12,7 @@ import { expectError } from '../../support/errors.ts'
 import { chainlessTest, type Service, startAnew } from '../../support/service.ts'
 import { scanTable } from '../../support/tables.ts'
 import { listRefusedTries } from '../../support/uses.ts'
-import { publishTo, someNotice, tell } from '../../support/webhooks.ts'
+import { publishAndDeliver, publishTo, someWebhookEvent } from '../../support/webhooks.ts'
 
 const URL_OF = (name: string) => `http://localhost:8080/${name}`
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
@@ -25,8 +25,8 @@ const test = chainlessTest
   })
   .extend('ask', ({ service, own: { key } }) => askerOf(service, key))
   .extend('tell', ({ service, own }) => async (keys: readonly string[]) => {
-    const notices = keys.map((key) => someNotice(key))
-    await tell(service, own.clientId, notices)
+    const notices = keys.map((key) => someWebhookEvent(key))
+    await publishAndDeliver(service, own.clientId, notices)
   })
 
 function askerOf(service: Service, key: string) {
@@ -291,7 +291,7 @@ describe('The list of events', () => {
     ask,
   }) => {
     await ask('POST', '/webhooks', { url: URL_OF('a') })
-    await publishTo(service, own.clientId, [someNotice('one')])
+    await publishTo(service, own.clientId, [someWebhookEvent('one')])
     service.table.reset()
     await service.consume()
     expect(service.table.tries.length).toBeGreaterThan(0)

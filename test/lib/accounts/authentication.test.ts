@@ -4,7 +4,7 @@ import { createAuthenticator } from '../../../lib/accounts/authentication.ts'
 import { type Credential, FirstAssertion, FirstAttestation, type NewKey } from '../../../lib/accounts/credential.ts'
 import { assertKey, attestKey } from '../../../lib/accounts/key.ts'
 import { assertPasskey, attestPasskey } from '../../../lib/accounts/passkey.ts'
-import { isSound } from '../../../lib/accounts/public-key.ts'
+import { isAcceptedKey } from '../../../lib/accounts/public-key.ts'
 import type { User } from '../../../lib/accounts/user.ts'
 import { type Faults, KEY_TYPES, type KeyType, someKeyPair, somePasskey } from '../../support/credentials.ts'
 
@@ -222,12 +222,12 @@ describe('A public key that is unsupported or weak', () => {
 
   test('is refused: RSA with the exponent 1', () => {
     const { n = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
-    expect(isSound(createPublicKey({ key: { kty: 'RSA', n, e: 'AQ' }, format: 'jwk' }))).toBe(false)
+    expect(isAcceptedKey(createPublicKey({ key: { kty: 'RSA', n, e: 'AQ' }, format: 'jwk' }))).toBe(false)
   })
 
   test('is refused: RSA so long that each login would be costly', () => {
     const jwk = { kty: 'RSA', n: Buffer.alloc(513, 0xff).toString('base64url'), e: 'AQAB' }
-    expect(isSound(createPublicKey({ key: jwk, format: 'jwk' }))).toBe(false)
+    expect(isAcceptedKey(createPublicKey({ key: jwk, format: 'jwk' }))).toBe(false)
   })
 
   // The public keys are the neutral point and points of small order (https://eprint.iacr.org/2020/1244, table 6).
@@ -237,7 +237,7 @@ describe('A public key that is unsupported or weak', () => {
     'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
   ])('is refused: the Ed25519 point %s of small order', (point) => {
     const x = Buffer.from(point, 'hex').toString('base64url')
-    expect(isSound(createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }))).toBe(false)
+    expect(isAcceptedKey(createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }))).toBe(false)
   })
 })
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { limiter } from '../../../lib/accounts/limits.ts'
+import { createAttemptLimiter } from '../../../lib/accounts/limits.ts'
 import type { RateLimits } from '../../../lib/accounts/rate-limits.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 
@@ -15,7 +15,7 @@ function startLimiter(limits: Partial<RateLimits>) {
     },
     refundTry: async (key: string, tryId: string) => void tries.get(key)?.delete(tryId),
   }
-  const limitTries = limiter({
+  const limitTries = createAttemptLimiter({
     users,
     limits: { perNetwork: 100, perUser: 100, perSeed: 100, ...limits },
     randomBytes,

@@ -19,7 +19,7 @@ import { AppError } from '../../../lib/core/errors.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
-import { accountHistories, inOrder, NOTHING, place } from '../../support/ledger-entries.ts'
+import { accountHistories, inOrder, ledgerPosition, NOTHING } from '../../support/ledger-entries.ts'
 import { runs } from '../../support/runs.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
@@ -128,7 +128,7 @@ describe('Arbitrary state of a vault', () => {
   /** Claimable shares as the service computes them from the vault's storage. A faulty vault may store any number. */
   const settled = fc.option(fc.bigInt({ min: -1n, max: 2n ** 257n }))
   const decimals = fc.oneof(fc.integer({ min: 0, max: 77 }), fc.constantFrom(6, 18, 59, 60, 77))
-  const someAddress = checksumAddress(place(0).vault)
+  const someAddress = checksumAddress(ledgerPosition(0).vault)
   const vaults = fc.record({
     protocol: fc.constantFrom('erc4626' as const, 'erc7540' as const, 'lagoon' as const),
     assetDecimals: decimals,
@@ -203,7 +203,7 @@ describe('Arbitrary state of a vault', () => {
           words: query.slots.map(() => answer() ?? 0n),
           answers: query.calls.map(decode),
         }
-        const all = happened.map((entry, index) => ({ ...place(index), ...entry }) as LedgerEntry)
+        const all = happened.map((entry, index) => ({ ...ledgerPosition(index), ...entry }) as LedgerEntry)
         try {
           const account = await readLiveAccount(query.parse(reading), unreachable, 1n, async () => all)
           const live = claimable === null ? account : { ...account, claimableShares: claimable }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Debt, findRepayment } from '../../../lib/bridge/debts.ts'
+import { findRepayment, type OwedRefund } from '../../../lib/bridge/debts.ts'
 import { sum } from '../../../lib/core/bigint.ts'
 import { runs } from '../../support/runs.ts'
 
 type Payment = { readonly at: Date; readonly amount: bigint }
 
 const day = (days: number) => new Date(days * 86_400_000)
-const owed = (deadline: number, amount: bigint): Debt => ({ deadline: day(deadline), amount })
+const owed = (deadline: number, amount: bigint): OwedRefund => ({ deadline: day(deadline), amount })
 const paid = (at: number, amount: bigint): Payment => ({ at: day(at), amount })
 const byTime = <T extends Payment>(payments: readonly T[]) =>
   payments.toSorted((left, right) => Number(left.at) - Number(right.at))
@@ -19,7 +19,7 @@ function subsetsOf<T>(items: readonly T[]): T[][] {
   return [...without, ...without.map((subset) => [first, ...subset])]
 }
 
-function findBySubsets(debt: Debt, others: readonly Debt[], payments: readonly Payment[], dust: bigint) {
+function findBySubsets(debt: OwedRefund, others: readonly OwedRefund[], payments: readonly Payment[], dust: bigint) {
   let total = 0n
   for (const payment of payments) {
     const due = [debt, ...others].filter(({ deadline }) => deadline < payment.at)

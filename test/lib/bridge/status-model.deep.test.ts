@@ -107,7 +107,7 @@ const test = base
               fetchHint: async () => ({}),
               transfers: table,
               quotes: quotesStore(service.tables.deposits),
-              sources,
+              depositSources: sources,
             },
             question,
             (keep) => keep.lookAt ?? new Date(),

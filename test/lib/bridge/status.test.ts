@@ -98,7 +98,7 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
       forget: async (key) => void transfers.delete(key.relayHash),
     },
     quotes: { getMany: async () => [] },
-    sources: { record: async () => {} },
+    depositSources: { record: async () => {} },
   }
   return { services, asked }
 }

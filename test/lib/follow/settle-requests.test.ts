@@ -10,9 +10,9 @@ import {
 } from '../../../lib/follow/settle-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
-import { inOrder as inPlaces, place, type UnlocatedEntry } from '../../support/ledger-entries.ts'
+import { inOrder as inPlaces, ledgerPosition, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
-const { account, timestamp } = place(0)
+const { account, timestamp } = ledgerPosition(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
 const inOrder = (given: readonly UnlocatedEntry[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'deposit', requestId: 0n, assets, shares: null })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Decimal, decimal, minus, over, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
+import { type Decimal, decimal, dividedBy, minus, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
 import { runs } from '../../support/runs.ts'
 
 /** Exact rational number. It shares no code with the tested module. */
@@ -140,7 +140,7 @@ describe('Arithmetic', () => {
         (left, right) => {
           const [l, r] = [rational(left), rational(right)]
           const exact = { top: l.top * r.bottom, bottom: l.bottom * r.top }
-          const quotient = rational(over(left, right))
+          const quotient = rational(dividedBy(left, right))
           expect(isAtMost(quotient, exact)).toBe(true)
           const share = { top: exact.top, bottom: exact.bottom * 10n ** 40n }
           expect(isAtMost(distance(quotient, exact), share)).toBe(true)
@@ -153,15 +153,15 @@ describe('Arithmetic', () => {
     fc.assert(
       fc.property(anyNumber, anyPrice, (number, price) => {
         const product = times(decimal(number), decimal(price))
-        expect(toNumber(over(product, decimal(price)))).toBe(number === 0 ? 0 : number)
+        expect(toNumber(dividedBy(product, decimal(price)))).toBe(number === 0 ? 0 : number)
       }),
     )
   })
 
   test('does not divide by zero', () => {
-    expect(() => over(decimal(1), decimal(0))).toThrow(RangeError)
-    expect(() => over(decimal(0), { digits: 0n, exponent: 5 })).toThrow(RangeError)
-    expect(toNumber(over(decimal(0), decimal(7)))).toBe(0)
+    expect(() => dividedBy(decimal(1), decimal(0))).toThrow(RangeError)
+    expect(() => dividedBy(decimal(0), { digits: 0n, exponent: 5 })).toThrow(RangeError)
+    expect(toNumber(dividedBy(decimal(0), decimal(7)))).toBe(0)
   })
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLeases } from '../../../lib/meter/leases.ts'
-import { type Charge, createMeter, type Payer, type Share, UNITS } from '../../../lib/meter/meter.ts'
+import { type BudgetPurpose, type Charge, createMeter, type Payer, UNITS } from '../../../lib/meter/meter.ts'
 
 const RATE = { requests: 6000, seconds: 60 }
 /**
@@ -157,7 +157,7 @@ describe('A session and a network', () => {
 
 describe('A share', () => {
   test('is independent of other shares, and never exceeds its units', async () => {
-    const most: Readonly<Record<Share, number>> = {
+    const most: Readonly<Record<BudgetPurpose, number>> = {
       requests: 6000,
       withdrawals: 3000,
       sources: 60_000,
@@ -165,7 +165,7 @@ describe('A share', () => {
       withdrawalQuotes: 30_000,
     }
     // The cast is safe, because the keys of `most` are the names of all shares.
-    const names = Object.keys(most) as Share[]
+    const names = Object.keys(most) as BudgetPurpose[]
     const shares = fc.shuffledSubarray(names, { minLength: names.length })
     await fc.assert(
       fc.asyncProperty(shares, async (order) => {

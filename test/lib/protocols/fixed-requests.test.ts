@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isFixed, matchPayments, sumSharesBehind } from '../../../lib/protocols/fixed-requests.ts'
+import { isFixed, matchPayments, sumBurnedShares } from '../../../lib/protocols/fixed-requests.ts'
 import { inOrder, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'redeem', requestId: 0n, assets, shares: assets * 3n })
@@ -29,5 +29,5 @@ test('A payment smaller than the requested total is a gift, even if it equals on
 
 test('The shares of the pending assets belong to the latest requests', () => {
   const requests = inOrder([request(5n), request(6n)]).filter(isFixed)
-  expect([0n, 6n, 11n].map((assets) => sumSharesBehind(requests, assets))).toEqual([0n, 18n, 33n])
+  expect([0n, 6n, 11n].map((assets) => sumBurnedShares(requests, assets))).toEqual([0n, 18n, 33n])
 })

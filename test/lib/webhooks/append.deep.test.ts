@@ -14,7 +14,15 @@ import { test as base } from '../../support/dynamo.ts'
 import type { Connection } from '../../support/memory-dynamo.ts'
 import { runs } from '../../support/runs.ts'
 import { TEST_TABLES } from '../../support/tables.ts'
-import { type Gate, gated, interleave, killedAfter, passing, someNotice, someWebhook } from '../../support/webhooks.ts'
+import {
+  type Gate,
+  gated,
+  interleave,
+  killedAfter,
+  passing,
+  someWebhook,
+  someWebhookEvent,
+} from '../../support/webhooks.ts'
 
 const [CLIENT, OTHER] = ['clientAAAA', 'clientBBBB']
 const NOW = Date.parse('2026-11-02T00:00:00.000Z')
@@ -63,11 +71,11 @@ const test = base.extend('outbox', ({ memory }) => outbox(memory))
 
 const keysOf = (count: number, prefix = 'key') =>
   Array.from({ length: count }, (_, index) => `${prefix}-${`${index}`.padStart(4, '0')}`)
-const noticesOf = (keys: readonly string[]) => keys.map((key) => someNotice(key))
+const noticesOf = (keys: readonly string[]) => keys.map((key) => someWebhookEvent(key))
 const idsOf = (clientId: string, keys: readonly string[]) => keys.map((key) => buildEventId(clientId, key))
 
 /** Three webhook events, so large that two of them fill a page of the event log. */
-const LARGE = keysOf(3).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(90_000) } }))
+const LARGE = keysOf(3).map((key) => someWebhookEvent(key, { data: { depositId: 'x'.repeat(90_000) } }))
 const LARGE_KEYS = LARGE.map(({ key }) => key)
 
 /** Each test case gets a client of its own, because all test cases share one table. */
@@ -118,7 +126,7 @@ describe('A log', () => {
   })
 
   test('has non-final events only once the client has a webhook for them', async ({ outbox }) => {
-    const [first, second] = keysOf(2).map((key) => someNotice(key, { final: false }))
+    const [first, second] = keysOf(2).map((key) => someWebhookEvent(key, { final: false }))
     await outbox.publish([first as Notice])
     await outbox.webhooks.add(CLIENT, someWebhook(CLIENT, { finality: 'latest' }))
     expect(await outbox.publish([second as Notice], [CLIENT, OTHER])).toBe(1)
@@ -126,7 +134,7 @@ describe('A log', () => {
   })
 
   test('costs only reads if non-final events are published again', async ({ outbox, requests }) => {
-    const early = keysOf(5).map((key) => someNotice(key, { final: false }))
+    const early = keysOf(5).map((key) => someWebhookEvent(key, { final: false }))
     await outbox.webhooks.add(CLIENT, someWebhook(CLIENT, { finality: 'latest' }))
     await outbox.publish(early)
     requests.length = 0
@@ -135,7 +143,7 @@ describe('A log', () => {
   })
 
   test('has reverts only of its own events, even after that webhook is removed', async ({ outbox }) => {
-    const early = someNotice('early', { final: false })
+    const early = someWebhookEvent('early', { final: false })
     const revert = (eventId: string): Notice => ({
       ...{ key: `${eventId}#reverted`, type: 'vault.reverted', timestamp: early.timestamp, final: false },
       data: { chainId: 8453, vaultAddress: early.data.vaultAddress, eventId },
@@ -150,7 +158,7 @@ describe('A log', () => {
   })
 
   test('is listed a megabyte at a time, without gaps', async ({ outbox }) => {
-    await outbox.publish(keysOf(8).map((key) => someNotice(key, { data: { depositId: 'x'.repeat(190 * 1024) } })))
+    await outbox.publish(keysOf(8).map((key) => someWebhookEvent(key, { data: { depositId: 'x'.repeat(190 * 1024) } })))
     const first = await outbox.list(CLIENT)
     const second = await outbox.log.list(CLIENT, { after: first.length, limit: 100, now: NOW })
     expect([first.length, second.length]).toEqual([5, 3])

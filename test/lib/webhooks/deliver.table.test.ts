@@ -7,7 +7,7 @@ import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { runs } from '../../support/runs.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
-import { killedAfter, passing, someNotice } from '../../support/webhooks.ts'
+import { killedAfter, passing, someWebhookEvent } from '../../support/webhooks.ts'
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
 const PAUSES = [5 * SECOND, 5 * MINUTE, HOUR, ...Array.from({ length: 6 }, () => 12 * HOUR)].map(
@@ -725,7 +725,7 @@ describe('Whatever happens,', () => {
 
   test('a message for an expired event is dropped', async ({ world }) => {
     await world.register()
-    await world.publish([someNotice('only')])
+    await world.publish([someWebhookEvent('only')])
     world.pass(31 * DAY)
     await world.drain()
     expect(world.queue()).toEqual([])

@@ -11,7 +11,7 @@ import { KEY, OK, START } from '../../support/deliveries.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { serve } from '../../support/serve.ts'
 import type { Tables } from '../../support/tables.ts'
-import { someNotice, someWebhook } from '../../support/webhooks.ts'
+import { someWebhook, someWebhookEvent } from '../../support/webhooks.ts'
 
 const CLIENT = 'clientAAAA'
 const [WEBHOOKS, EVENTS, BATCH] = [10, 1_000, 10]
@@ -36,7 +36,7 @@ async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
     for (const message of messages) queue.push({ message, at: time + delaySeconds * 1000, receives: 0 })
   }
   for (const url of urls) expect(await webhooks.add(CLIENT, someWebhook(CLIENT, { url }))).toBe(true)
-  const notices = Array.from({ length: EVENTS }, (_, index) => someNotice(`key-${index}`))
+  const notices = Array.from({ length: EVENTS }, (_, index) => someWebhookEvent(`key-${index}`))
   await publish({ eventLog, webhooks, enqueue, now: () => START, random: () => 0 }, notices, () => [CLIENT])
 
   const lastAt = new Map<string, number>()

@@ -122,7 +122,7 @@ describe('filling', () => {
     await destination.mint(handler, destination.units('60'))
     expect((await relayer.fillAll()).map(({ deposit }) => deposit)).toEqual([stuck])
     const [mended] = await relayer.look({ depositId: stuck.depositId })
-    expect(mended?.trouble).toBeUndefined()
+    expect(mended?.fillError).toBeUndefined()
   })
 
   test('notices fills of other relayers and ignores deposits to unknown chains', async () => {

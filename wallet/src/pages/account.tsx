@@ -5,7 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react'
 import { useConnect, useConnection, useConnectors, useDisconnect } from 'wagmi'
 import { Link } from 'wouter'
 import { CURRENCIES, currencyStore, useService } from '../context.ts'
-import { formatDay, numberTwins } from '../format.ts'
+import { formatDay, numberDuplicates } from '../format.ts'
 import { LinkedWallets } from '../parts/linked-wallets.tsx'
 import { hasPasskeys, NO_PASSKEYS } from '../parts/no-passkeys.ts'
 import { isPhone, NoWallet } from '../parts/no-wallet.tsx'
@@ -135,7 +135,7 @@ function WalletList() {
   const connect = useConnect()
   // The connector `injected` is wagmi's fallback for window.ethereum. Today's wallets announce themselves, so the fallback is left out.
   const announced = connectors.filter(({ id }) => id !== 'injected')
-  const names = numberTwins(announced.map(({ name }) => name))
+  const names = numberDuplicates(announced.map(({ name }) => name))
   return (
     <>
       {announced.every(({ id }) => isPhone() && id.startsWith('local.')) && <NoWallet />}

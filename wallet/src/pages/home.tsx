@@ -4,14 +4,14 @@ import { chainName } from '../chains.ts'
 import { Amount, Change, Money } from '../parts/figures.tsx'
 import { Holdings } from '../parts/holdings.tsx'
 import { HoldingsChart } from '../parts/holdings-chart.tsx'
-import { NeedsYou } from '../parts/needs-you.tsx'
+import { ActionsNeeded } from '../parts/needs-you.tsx'
 import { Nfts } from '../parts/nfts.tsx'
 import { Positions } from '../parts/positions.tsx'
 import { Rewards } from '../parts/rewards.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { Welcome } from '../parts/welcome.tsx'
-import { Without } from '../parts/without.tsx'
+import { MissingChains } from '../parts/without.tsx'
 import { sumValues, toNumber } from '../portfolio.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
@@ -33,7 +33,7 @@ function PortfolioView() {
       <h1 className="hidden">Your portfolio</h1>
       <Summary portfolio={portfolio} />
       <Invitation portfolio={portfolio} />
-      <NeedsYou portfolio={portfolio} />
+      <ActionsNeeded portfolio={portfolio} />
       <div className="home">
         <div className="stack">
           <Positions portfolio={portfolio} />
@@ -73,7 +73,7 @@ function Summary({ portfolio }: { portfolio: Portfolio }) {
         ) : (
           <Money value={isUnknown ? null : value} why={invitation ?? 'It could not be read.'} />
         )}{' '}
-        {!isLoading && <Without portfolio={portfolio} />}
+        {!isLoading && <MissingChains portfolio={portfolio} />}
       </p>
       <p className="row">
         {isLoading ? (

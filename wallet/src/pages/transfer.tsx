@@ -12,7 +12,7 @@ import { FlowProblem } from '../parts/flow-steps.tsx'
 import { Empty, ProblemNotice } from '../parts/notices.tsx'
 import { Steps } from '../parts/steps.tsx'
 import { Address, Hash } from '../parts/tokens.tsx'
-import { Unseen, useUnseen } from '../parts/unseen.tsx'
+import { UnknownTransactionWarning, useUnseen } from '../parts/unseen.tsx'
 import type { StartedTransfer } from '../portfolio.ts'
 import { useSender } from '../sender.ts'
 import { useStore } from '../store.ts'
@@ -62,7 +62,7 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
         )}
         <Steps steps={stepsOfTransfer(transfer, { srcChainId, hash: txHash, now: Date.now() })} isAcross />
         <div role="status">
-          {isUnseen && <Unseen chainId={srcChainId} />}
+          {isUnseen && <UnknownTransactionWarning chainId={srcChainId} />}
           {!transfer && <p>Looking for the transaction …</p>}
           {transfer && !isUnseen && <Outcome transfer={transfer} started={started} />}
         </div>

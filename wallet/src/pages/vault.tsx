@@ -17,7 +17,7 @@ import { PageSkeleton, SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { VaultChart } from '../parts/vault-chart.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
-import { describeWay, feesOf, mayWait, NO_EXIT, stateOf, UNREAD, whyUnknown } from '../vault-state.ts'
+import { canHaveRequests, describeWay, feesOf, NO_EXIT, stateOf, UNREAD, whyUnknown } from '../vault-state.ts'
 
 /** Page of a vault: its figures, its history, the connected account's position, its terms, and the form to deposit or withdraw. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
@@ -90,7 +90,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
       )}
       <Figures vault={vault} />
       {account && <BeingMined vault={vault} account={account} />}
-      {account && mayWait(vault) && <Requests vault={vault} account={account} />}
+      {account && canHaveRequests(vault) && <Requests vault={vault} account={account} />}
       <div className="columns">
         <div className="stack">
           <VaultChart vault={vault} />

@@ -7,17 +7,17 @@ import { useLocation } from 'wouter'
 import { hasCode } from '../problems.ts'
 import { useSender, waitForBatch } from '../sender.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
-import { forgetUnderWay, idOf, type UnderWay, useUnderWay } from '../under-way.ts'
+import { forgetUnderWay, idOf, type PendingTransaction, usePendingTransactions } from '../under-way.ts'
 import { ProblemNotice, Warning } from './notices.tsx'
 import { Hash } from './tokens.tsx'
-import { Unseen, useUnseen } from './unseen.tsx'
+import { UnknownTransactionWarning, useUnseen } from './unseen.tsx'
 
 /** Error code of EIP-5792: the wallet does not know a batch. */
 const UNKNOWN_BATCH = 5730
 
 /** Shows an account's transactions that were sent before a reload and are not mined yet, so that the user sends no transaction twice. */
 export function BeingMined({ vault, account }: { vault: Vault; account: `0x${string}` }) {
-  return useUnderWay(vault, account).map((sent) =>
+  return usePendingTransactions(vault, account).map((sent) =>
     sent.batchId === undefined ? (
       <Transaction key={sent.hash} sent={sent} hash={sent.hash} />
     ) : (
@@ -26,20 +26,20 @@ export function BeingMined({ vault, account }: { vault: Vault; account: `0x${str
   )
 }
 
-function Transaction({ sent, hash }: { sent: UnderWay; hash: `0x${string}` }) {
+function Transaction({ sent, hash }: { sent: PendingTransaction; hash: `0x${string}` }) {
   const isUnseen = useUnseen(hash, sent.chainId, sent.sentAt)
   const { wait } = useSender()
   const { error, hasFailed } = useReceipt(sent, () => wait(hash, sent.chainId))
   return (
     <OnItsWay sent={sent} hasFailed={hasFailed} forget="I cancelled it in my wallet">
-      {isUnseen ? <Unseen chainId={sent.chainId} /> : <Waits />}
+      {isUnseen ? <UnknownTransactionWarning chainId={sent.chainId} /> : <Waits />}
       <Hash value={hash} chainId={sent.chainId} />
       {error && <ProblemNotice error={error} />}
     </OnItsWay>
   )
 }
 
-function Batch({ sent, batchId }: { sent: UnderWay; batchId: string }) {
+function Batch({ sent, batchId }: { sent: PendingTransaction; batchId: string }) {
   const wagmi = useConfig()
   const { error, hasFailed } = useReceipt(sent, () => waitForBatch(wagmi, batchId))
   const isUnknown = hasCode(error, UNKNOWN_BATCH)
@@ -58,7 +58,7 @@ function Batch({ sent, batchId }: { sent: UnderWay; batchId: string }) {
   )
 }
 
-function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
+function useReceipt(sent: PendingTransaction, wait: () => Promise<Receipt>) {
   const id = idOf(sent)
   const queries = useQueryClient()
   const [, navigate] = useLocation()
@@ -85,7 +85,7 @@ function useReceipt(sent: UnderWay, wait: () => Promise<Receipt>) {
 }
 
 type OnItsWayProps = {
-  readonly sent: UnderWay
+  readonly sent: PendingTransaction
   readonly hasFailed: boolean
   readonly forget: string
   readonly children: ReactNode
@@ -109,6 +109,6 @@ function Waits() {
   return <p role="status">It is sent and waits for the chain. Do not send it again.</p>
 }
 
-function nameOf({ kind }: UnderWay): string {
+function nameOf({ kind }: PendingTransaction): string {
   return kind === 'deposit' ? 'deposit' : 'withdrawal'
 }

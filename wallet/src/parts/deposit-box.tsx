@@ -10,7 +10,7 @@ import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
 import { formatExactly, parseAmount } from '../format.ts'
 import { assetOf, type Token, useSameCoin } from '../tokens.ts'
-import { useUnderWay } from '../under-way.ts'
+import { usePendingTransactions } from '../under-way.ts'
 import { useDebounced } from '../use-rested.ts'
 import { NO_EXIT } from '../vault-state.ts'
 import { findSource } from './deposit-source.ts'
@@ -166,7 +166,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     setUnderWay(false)
     setAttempt(attempt + 1)
   }
-  const hasSent = useUnderWay(vault, account).some((one) => one.kind === kind)
+  const hasSent = usePendingTransactions(vault, account).some((one) => one.kind === kind)
   const isOnHold = kind === 'deposit' && vault.hasChanged === true
   const isUnread = vault.stateAsOf?.stale === true
   const mustWait = (isOnHold || isUnread) && !isUnderWay

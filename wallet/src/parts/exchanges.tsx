@@ -1,5 +1,5 @@
-import { useSurroundings } from '../context.ts'
-import type { Arrival } from '../events.ts'
+import { useAppContext } from '../context.ts'
+import type { WebhookDelivery } from '../events.ts'
 import type { Exchange } from '../service.ts'
 import { CopyButton } from './copy-button.tsx'
 
@@ -16,7 +16,7 @@ export function ExchangeList({ exchanges }: { exchanges: readonly Exchange[] }) 
 }
 
 /** Lists deliveries of webhook events. */
-export function ArrivalList({ arrivals }: { arrivals: readonly Arrival[] }) {
+export function ArrivalList({ arrivals }: { arrivals: readonly WebhookDelivery[] }) {
   return (
     <ol className="exchanges">
       {arrivals.map((arrival) => (
@@ -27,7 +27,7 @@ export function ArrivalList({ arrivals }: { arrivals: readonly Arrival[] }) {
   )
 }
 
-function ArrivalDetails({ arrival }: { arrival: Arrival }) {
+function ArrivalDetails({ arrival }: { arrival: WebhookDelivery }) {
   const { id, attempt, status, isVerified, isTaken, delayMs, event } = arrival
   return (
     <li>
@@ -53,7 +53,7 @@ function ArrivalDetails({ arrival }: { arrival: Arrival }) {
 }
 
 function ExchangeDetails({ exchange }: { exchange: Exchange }) {
-  const { config } = useSurroundings()
+  const { config } = useAppContext()
   const { method, url, status, durationMs, answer, requestId } = exchange
   return (
     <li>

@@ -6,13 +6,13 @@ import { useFlow } from '@vaultline/client/react'
 import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { chainName } from '../chains.ts'
-import { useSurroundings } from '../context.ts'
-import { mayPass } from '../problems.ts'
+import { useAppContext } from '../context.ts'
+import { isTemporary } from '../problems.ts'
 import { useBatchSender, useSender } from '../sender.ts'
 import { createService } from '../service.ts'
 import type { Token } from '../tokens.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
-import { forgetUnderWay, releaseUnderWay, rememberUnderWay } from '../under-way.ts'
+import { forgetUnderWay, releaseUnderWay, storePendingTransaction } from '../under-way.ts'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps, nameStep } from './flow-steps.tsx'
 import { Skeleton } from './skeletons.tsx'
@@ -42,7 +42,7 @@ type FlowPanelProps<K extends Kind> = {
 /** Shows the terms of a deposit or withdrawal, then its steps, and one button that names the next step. */
 export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
   const { kind, input, vault, from, to, amount, mostSent } = props
-  const { config, service } = useSurroundings()
+  const { config, service } = useAppContext()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   const single = useSender(input.userAddress)
@@ -66,7 +66,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
 
   // The service refused this input and would refuse it again, so the user must change it.
   const isRefusal = error !== undefined && 'status' in error && error.status >= 400
-  const isFinal = !hasBegun && isRefusal && !mayPass(new CallFailure(error))
+  const isFinal = !hasBegun && isRefusal && !isTemporary(new CallFailure(error))
   const isRefused = error?.code === 'vault_has_changed'
   const onRefused = useEffectEvent(props.onRefused)
   useEffect(() => {
@@ -91,7 +91,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
 
   const { hash, batchId, status: sentStatus } = transfer ?? steps.find((step) => step.kind === kind) ?? {}
   const keep = useEffectEvent((id: { readonly hash: `0x${string}` } | { readonly batchId: string }) =>
-    rememberUnderWay({
+    storePendingTransaction({
       ...{ kind, chainId: from.chainId, account: input.userAddress, sentAt: Date.now() },
       vault: { chainId: vault.chainId, address: vault.poolAddress },
       transfer: transfer && started(),

@@ -9,7 +9,7 @@ import type { Portfolio } from '../use-portfolio.ts'
 import { Chart } from './chart.tsx'
 import { Choices } from './choices.tsx'
 import { ProblemNotice } from './notices.tsx'
-import { Without } from './without.tsx'
+import { MissingChains } from './without.tsx'
 
 const RANGES = [
   { value: '7', text: '7D', title: '7 days' },
@@ -55,7 +55,7 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
     <section className="card" aria-labelledby="past">
       <div className="card-head">
         <h2 id="past">
-          Today’s holdings at past prices <Without portfolio={portfolio} />
+          Today’s holdings at past prices <MissingChains portfolio={portfolio} />
         </h2>
         <Choices label="Time shown" options={RANGES} value={range} onChoose={setRange} />
       </div>

@@ -4,7 +4,7 @@ import { query } from '@vaultline/client/query'
 import { useState } from 'react'
 import { useSignMessage } from 'wagmi'
 import { useService } from '../context.ts'
-import { numberTwins, shorten } from '../format.ts'
+import { numberDuplicates, shorten } from '../format.ts'
 import { withFreshLogin } from '../passkeys.ts'
 import { connectSolana, type SolanaWallet, signWithSolana } from '../solana.ts'
 import { solanaWallets } from '../solana-wallets.ts'
@@ -68,7 +68,7 @@ export function LinkedWallets({ address }: { address: string | undefined }) {
   const isOfUser = ({ address: one }: { readonly address: string }) => linked.some((wallet) => wallet.address === one)
   const isLinked = address !== undefined && isOfUser({ address })
   const linkable = solana.filter(({ accounts }) => !accounts.some(isOfUser))
-  const names = numberTwins(linkable.map(({ name }) => name))
+  const names = numberDuplicates(linkable.map(({ name }) => name))
   return (
     <>
       <ul className="stack" ref={list} tabIndex={-1} aria-label="Linked wallets">

@@ -15,7 +15,7 @@ const TEXTS = {
 } as const
 
 /** Lists each open matter that needs the user's action or attention, with a link. Renders nothing if there are none. */
-export function NeedsYou({ portfolio }: { portfolio: Portfolio }) {
+export function ActionsNeeded({ portfolio }: { portfolio: Portfolio }) {
   const { requests, failedTransfers, unreadChains, address } = portfolio
   const needs = requests.flatMap(({ kind, ...request }) => (kind === 'wait' ? [] : [{ kind, ...request }]))
   return (

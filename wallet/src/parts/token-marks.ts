@@ -51,7 +51,7 @@ const MARKS: Readonly<Record<string, readonly [color: string, path: string, ink?
 }
 
 /** Returns a known token's icon by its symbol; undefined for other tokens. */
-export function findMark(symbol: string): TokenMark | undefined {
+export function findTokenIcon(symbol: string): TokenMark | undefined {
   const [color, path, ink = LIGHT] = MARKS[symbol.toUpperCase()] ?? []
   return color && path ? { color, path, ink } : undefined
 }

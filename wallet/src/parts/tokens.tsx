@@ -1,9 +1,9 @@
 import { type ReactNode, useState } from 'react'
 import { chainName } from '../chains.ts'
-import { useSurroundings } from '../context.ts'
+import { useAppContext } from '../context.ts'
 import { shorten } from '../format.ts'
 import { CopyButton } from './copy-button.tsx'
-import { findMark } from './token-marks.ts'
+import { findTokenIcon } from './token-marks.ts'
 
 /**
  * Returns true if the picture comes from this page's host or is contained in the response. Pictures of other hosts are not fetched: the
@@ -41,7 +41,7 @@ export function TokenIcon({ symbol, url, isListed = true }: TokenIconProps) {
 }
 
 function Mark({ symbol, isListed }: { symbol: string; isListed: boolean }) {
-  const mark = isListed ? findMark(symbol) : undefined
+  const mark = isListed ? findTokenIcon(symbol) : undefined
   if (mark) {
     return (
       <svg className="token-icon mark" viewBox="0 0 36 36" aria-hidden="true">
@@ -80,7 +80,7 @@ export function Hash({ what = "the transaction's hash", ...props }: Omit<OnChain
 }
 
 function OnChain({ value, what, chainId, kind }: OnChainProps & { readonly kind: 'address' | 'tx' }) {
-  const { chains } = useSurroundings().config
+  const { chains } = useAppContext().config
   const explorer = chains.find((chain) => chain.chainId === chainId)?.explorerUrl
   const text = <code title={value}>{shorten(value)}</code>
   return (

@@ -26,7 +26,7 @@ export function useUnseen(hash: `0x${string}`, chainId: number, sentAt: number |
 }
 
 /** Warns about a transaction that no node knows. */
-export function Unseen({ chainId }: { chainId: number }) {
+export function UnknownTransactionWarning({ chainId }: { chainId: number }) {
   return (
     <Warning>
       We have not seen this transaction yet. Check in your wallet that it was sent on {chainName(chainId)} and not

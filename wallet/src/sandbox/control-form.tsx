@@ -1,10 +1,10 @@
 import { type FormEvent, useId } from 'react'
-import { buildBody, type Control, type Field, listFields, type Room, titleOf } from './room.ts'
+import { buildBody, type Control, type Field, listFields, type SandboxControls, titleOf } from './room.ts'
 import { SwitchedOn } from './switched-on.tsx'
 import { useControl } from './use-room.ts'
 
 /** Form of one sandbox control: its effect, its fields, its button, and the effects that it has switched on. */
-export function ControlForm({ control, choices }: { control: Control; choices: Room['choices'] }) {
+export function ControlForm({ control, choices }: { control: Control; choices: SandboxControls['choices'] }) {
   const { name, does, on } = control
   const use = useControl()
   const fields = listFields(control, choices)

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { useSurroundings } from '../context.ts'
+import { useAppContext } from '../context.ts'
 import { Choices } from '../parts/choices.tsx'
 import { ArrivalList, ExchangeList } from '../parts/exchanges.tsx'
 import { ProblemNotice } from '../parts/notices.tsx'
@@ -8,7 +8,7 @@ import { EXCHANGES_CHANNEL, type Exchange, exchanges, recordExchange } from '../
 import { useStore } from '../store.ts'
 import { useArrivals } from '../use-events.ts'
 import { ControlForm } from './control-form.tsx'
-import type { PreparedState, Room } from './room.ts'
+import type { PreparedState, SandboxControls } from './room.ts'
 import { SwitchedOn } from './switched-on.tsx'
 import { useRoom } from './use-room.ts'
 
@@ -16,7 +16,7 @@ const STATES = 'Prepared states'
 
 /** Page with the wallet beside the sandbox's controls, and with requests and events as they arrive. */
 export function ControlRoom() {
-  const { config } = useSurroundings()
+  const { config } = useAppContext()
   const room = useRoom()
   const [shown, setShown] = useState<PreparedState>()
   const wallet = useRef<HTMLElement>(null)
@@ -80,7 +80,7 @@ export function ControlRoom() {
 }
 
 type ControlsProps = {
-  readonly room: Room
+  readonly room: SandboxControls
   readonly shown: PreparedState | undefined
   readonly onShow: (state: PreparedState) => void
 }

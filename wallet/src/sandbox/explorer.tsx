@@ -21,7 +21,7 @@ import {
 } from 'viem/actions'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
-import { useSurroundings } from '../context.ts'
+import { useAppContext } from '../context.ts'
 import { formatTime, LOCALE } from '../format.ts'
 import { type Fact, Facts } from '../parts/facts.tsx'
 import { Amount } from '../parts/figures.tsx'
@@ -230,7 +230,7 @@ function Loading({ title, error, onRetry }: { title: string; error: unknown; onR
 }
 
 function useChain(chainId: number) {
-  const { chains } = useSurroundings().config
+  const { chains } = useAppContext().config
   const chain = chains.find((candidate) => candidate.chainId === chainId)
   if (!chain) throw new Error(`The sandbox has no chain ${chainName(chainId)}.`)
   return createClient({ transport: http(chain.rpcUrl) })

@@ -1,7 +1,7 @@
 import { parseAmount } from '../format.ts'
 
 /** Response of the sandbox's `GET /sandbox`: its controls and prepared states. */
-export type Room = {
+export type SandboxControls = {
   readonly controls: readonly Control[]
   /** Choices for form fields, by the name that the controls' schemas use. */
   readonly choices: Readonly<Record<string, readonly Choice[]>>
@@ -9,7 +9,7 @@ export type Room = {
 }
 
 /** Effect of a control that is switched on, and the request that ends it. */
-export type Switched = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
+export type ActiveEffect = { readonly what: string; readonly end: { readonly name: string; readonly body: object } }
 
 /** Control of the sandbox, which changes its chains or services on request. */
 export type Control = {
@@ -19,7 +19,7 @@ export type Control = {
   readonly does: string
   readonly schema: Schema
   readonly example: Readonly<Record<string, unknown>>
-  readonly on: readonly Switched[]
+  readonly on: readonly ActiveEffect[]
 }
 
 /** Fixed example state of the sandbox's service, and the page where the wallet shows it. */
@@ -59,7 +59,7 @@ export type Field = { readonly key: string; readonly label: string } & (
 )
 
 /** Lists the form fields for a control's request body. It leaves out keys that the options of another field already fill. */
-export function listFields({ schema, example }: Control, choices: Room['choices']): Field[] {
+export function listFields({ schema, example }: Control, choices: SandboxControls['choices']): Field[] {
   const properties = Object.entries(schema.properties ?? {})
   const needed = new Set([...(schema.required ?? []), ...(schema.anyOf ?? []).flatMap(({ required }) => required)])
   const optionsOf = (key: string, property: Property) =>

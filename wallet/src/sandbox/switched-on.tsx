@@ -1,8 +1,8 @@
-import type { Switched } from './room.ts'
+import type { ActiveEffect } from './room.ts'
 import { useControl } from './use-room.ts'
 
 /** Shows an effect that is switched on, with the button that ends it. */
-export function SwitchedOn({ switched: { what, end } }: { switched: Switched }) {
+export function SwitchedOn({ switched: { what, end } }: { switched: ActiveEffect }) {
   const use = useControl()
   return (
     <div className="notice warn switched">

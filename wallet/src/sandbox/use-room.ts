@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useSurroundings } from '../context.ts'
+import { useAppContext } from '../context.ts'
 import { recordExchange } from '../service.ts'
-import type { Room } from './room.ts'
+import type { SandboxControls } from './room.ts'
 
 const PAUSE_MS = 1500
 
@@ -39,12 +39,12 @@ export function useControl() {
 }
 
 /** Fetches the sandbox's current controls and their effects. */
-export async function fetchRoom(controlsUrl: string, signal?: AbortSignal): Promise<Room> {
+export async function fetchRoom(controlsUrl: string, signal?: AbortSignal): Promise<SandboxControls> {
   const response = await fetch(controlsUrl, signal ? { signal } : {})
   if (!response.ok) throw new Error(`The sandbox responded ${response.status}.`)
   return response.json()
 }
 
 function useControlsUrl(): string {
-  return useSurroundings().config.sandbox?.controlsUrl ?? ''
+  return useAppContext().config.sandbox?.controlsUrl ?? ''
 }
