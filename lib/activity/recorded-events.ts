@@ -61,6 +61,7 @@ type StoredEvents = z.output<typeof StoredEvents>
 
 /** Maximum number of events of a transaction that is stored as a whole for each affected account. */
 const MAX_WHOLE = 20
+/** Maximum number of events in one stored item: about 20 KB. */
 const ITEM_EVENTS = 100
 /**
  * Maximum number of events that one response reads, about two seconds of CPU. Each vault may use at most a quarter of
