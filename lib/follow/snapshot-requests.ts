@@ -16,6 +16,7 @@ const MAX_ASKED = 20
  * requests; reading them all then takes several runs.
  */
 const MAX_REQUESTS = 2_000
+/** Maximum number of waiting requests of one kind that a run reads in one vault. */
 const MAX_REQUESTS_OF_VAULT = 500
 /** Maximum number of requests in one snapshot, so that it fits into a DynamoDB item. */
 const MAX_IN_SNAPSHOT = 400
