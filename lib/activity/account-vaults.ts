@@ -32,7 +32,7 @@ export type AccountVault = {
   readonly vault: Vault
   readonly entries: readonly LedgerEntry[]
   readonly live: LiveAccount
-  /** Time of the last block that was read. */
+  /** Time of the block at which the account's amounts were read. */
   readonly asOf: Date
 }
 
@@ -66,7 +66,7 @@ export async function readAccountVaults(
   const progress = await records.recallProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
-  // Recorded events are read after each vault's progress, so they include every event up to the last recorded block.
+  // Recorded events are read after each vault's last recorded block, so they include every event up to that block.
   const listed = records
     .listEntries(account, vaults)
     .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
@@ -123,7 +123,6 @@ export async function readAccountEntries(
 type LiveTail = {
   readonly entries: readonly LedgerEntry[]
   readonly live: Result<LiveAccount>
-  /** Time of the block at which the account's amounts were read. */
   readonly asOf: Date
 }
 

@@ -26,7 +26,7 @@ export function isKnownEvent(name: string): boolean {
   return EVENT_NAMES.has(name)
 }
 
-/** Maximum distance between the last recorded blocks of two vaults whose events are read in the same requests. */
+/** Maximum distance, in blocks, between the last recorded blocks of two vaults whose events are read in the same requests. */
 export const BATCH_DISTANCE_BLOCKS = 10_000
 
 /** First topics (hashes of the event signatures) of all vault events. */
@@ -35,7 +35,7 @@ export const VAULT_EVENT_TOPICS: readonly Hash[] = [...EVENTS.keys()]
 /** First topic of transfers of a token's shares, including mints and burns. */
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
-/** Returns the first topics of the events that can change a vault's price, except mints and burns. */
+/** Returns the first topics of the events that can change a vault's share price, except mints and burns. */
 export function priceEventTopics(vault: VaultOnChain): Hash[] {
   const { repricing } = getProtocol(vault).books
   return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))

@@ -24,7 +24,6 @@ import { movesNothing } from './ledger-entry.ts'
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
-  /** Share price after each block whose events set a price, with the vault's total assets. */
   readonly prices: readonly NewPrice[]
 }
 
@@ -112,8 +111,8 @@ function readLedger(
 }
 
 /**
- * Derives ledger entries (deposits, withdrawals, transfers) from a vault's valued events, in order. Leaves out entries
- * that move nothing. The events that name an account are enough for that account's entries.
+ * Derives ledger entries (deposits, withdrawals, transfers) from a vault's events with share values, in order. Leaves
+ * out entries that move nothing. The events that name an account are enough for that account's entries.
  */
 export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   return transactionsOf(events)
@@ -202,10 +201,6 @@ function explainedTransfers(
   return explained
 }
 
-/**
- * Returns the shares that a transfer moves to an owner, from another owner or by a mint; undefined if no owner's shares
- * change.
- */
 function ownersChange(
   vault: VaultOnChain,
   { isOwner }: LedgerRules,

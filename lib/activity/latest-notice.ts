@@ -12,7 +12,7 @@ export const LatestNotice = z.object({
   kind: RequestKind,
   blockNumber: z.number().int(),
   blockHash: HashText,
-  /** Null if no transaction caused the event, such as a settlement seen in the vault's state. */
+  /** Transaction of the event; null if none caused it, for example for a settlement seen only in the vault's state. */
   transactionHash: HashText.nullable().optional(),
   timestamp: Timestamp,
   /**

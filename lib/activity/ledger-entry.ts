@@ -6,9 +6,9 @@ export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cance
 export type HistoryStatus = z.output<typeof HistoryStatus>
 
 /**
- * Returns true if a ledger entry (deposit, withdrawal, transfer, request) moves nothing. The entry's amount is then 0,
- * or the moved shares are worth less than one unit of the asset. Anyone can make a request of 0 for another account. A
- * cancellation without an amount moves something.
+ * Returns true if a ledger entry (deposit, withdrawal, transfer, request) moves nothing, so that callers leave it out.
+ * The entry's amount is then 0, or the moved shares are worth less than one unit of the asset. Anyone can make a
+ * request of 0 for another account. A cancellation without an amount moves something.
  */
 export function movesNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n

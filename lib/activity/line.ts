@@ -11,10 +11,7 @@ export type LineEvent<Entry> =
   | { readonly requestId: bigint; readonly cancelled: bigint }
   | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash | null }
 
-/**
- * Request in the queue of an account's requests. `cancelled` is the cancelled amount, and `standing` the requested
- * amount without it.
- */
+/** Request in the queue of an account's requests. `standing` is the requested amount minus `cancelled`, the cancelled amount. */
 export type LineRequest<Entry> = {
   readonly entry: Entry
   cancelled: bigint

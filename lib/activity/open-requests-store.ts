@@ -16,7 +16,6 @@ type RequestChanges = {
   readonly isAsked: boolean
 }
 
-/** Range of waiting requests to list: at most `most` requests of one kind, with ids up to `lastId`, after the request `after`. */
 type OpenRange = {
   readonly kind: RequestKind
   readonly lastId: bigint

@@ -8,7 +8,7 @@ import { RequestKind } from '../protocols/request-kind.ts'
 
 /**
  * Amounts of an account's requests with one id, as the vault's contract reports them, in the requested unit.
- * `cancelled` is the amount that another cancellation returns.
+ * `cancelled` is the cancelled amount that the account has not got back yet.
  */
 const RequestAmounts = z.object({ pending: Amount, claimable: Amount, cancelled: Amount })
 
@@ -27,7 +27,7 @@ export const OpenRequest = RequestKey.extend({
 export type OpenRequest = z.output<typeof OpenRequest>
 
 /**
- * Amounts of a vault's waiting requests, read at a block. The amounts count once that block is final, if the chain
+ * Amounts of a vault's waiting requests, read at a block. The amounts are used once that block is final, if the chain
  * still has a block with this hash.
  */
 export const Snapshot = StoredBlock.extend({

@@ -42,8 +42,8 @@ export const RecordedEvents = z.object({
       name: z.string(),
       args: Arguments,
       /**
-       * Assets and share supply that value the shares which this event moves between owners. They are the vault's
-       * totals, or the moved shares and their own value.
+       * Assets and share supply that value the shares which this event moves between owners. The pair is either the
+       * vault's totals, or the moved shares and their value.
        */
       ledger: Ledger.optional(),
     }),
@@ -188,10 +188,6 @@ function partitionOf(account: Address): string {
   return `ACCOUNT#${account}`
 }
 
-/**
- * Builds the common start of the sort keys of an account's events in a vault. The prefix serves to read or skip that
- * vault's events.
- */
 function recordedPrefix(chainId: number, vault: Address): string {
   return `EVENT#${chainId}#${vault}#`
 }

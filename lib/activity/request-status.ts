@@ -25,8 +25,8 @@ type StatusRequest = {
 }
 
 /**
- * A kind of requests: deposits or withdrawals. `of` reads them from an account's snapshot. `amounts` returns their
- * amounts, the last request's id and the vault's epoch.
+ * A kind of requests: deposits or withdrawals. `of` reads them for an account whose balances are read already.
+ * `amounts` returns their amounts, the last request's id and the vault's epoch.
  */
 type Kind<R> = {
   readonly kind: RequestKind

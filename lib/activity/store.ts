@@ -20,8 +20,8 @@ import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 
 /**
- * Block up to which a vault's events are recorded, with values for the next run of the scheduled job. All fields are in
- * one item, so they never contradict each other.
+ * Recording progress of a vault: the block up to which its events are recorded, with values for the next run of the
+ * scheduled job. All fields are in one item, so they never contradict each other.
  */
 export const VaultProgress = KnownPrices.extend({
   /** Number of writes so far, which detects concurrent writes; absent before the first write. */
@@ -67,7 +67,7 @@ export const VaultProgress = KnownPrices.extend({
 })
 export type VaultProgress = z.output<typeof VaultProgress>
 
-/** Returns the initial progress of a vault without recorded events. */
+/** Returns the initial recording progress of a vault without recorded events. */
 export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): VaultProgress {
   return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
 }
@@ -83,8 +83,8 @@ const ProgressItem = VaultProgress.extend({ pk: z.string() })
  */
 export function recordsStore(table: Table) {
   /**
-   * Gets the stored progress of these vaults, in order; undefined for a vault without recorded events. A read with
-   * `isConsistent: false` costs half, but may miss the last writes.
+   * Gets the stored recording progress of these vaults, in order; undefined for a vault without recorded events. A read
+   * with `isConsistent: false` costs half, but may miss the last writes.
    */
   async function getProgress(
     vaults: readonly VaultKey[],
@@ -116,15 +116,15 @@ export function recordsStore(table: Table) {
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
 
-/** Creates the store of recorded events for the scheduled job and operators. They also write each vault's progress. */
+/** Creates the store of recorded events for the scheduled job and operators. They also write each vault's recording progress. */
 export function recordingStore(table: TransactingTable) {
   return {
     ...recordsStore(table),
 
     /**
-     * Writes each vault's progress, unless another run of the job has written it since it was read. The caller must
-     * write the vault's events first, because the next run reads only later events. Returns each progress as stored;
-     * undefined for a vault that another run wrote.
+     * Writes each vault's recording progress, unless another run of the job has written it since it was read. The
+     * caller must write the vault's events first, because the next run reads only later events. Returns each progress
+     * as stored; undefined for a vault that another run wrote.
      */
     async putProgress(
       progress: readonly (readonly [VaultKey, VaultProgress])[],
@@ -145,5 +145,8 @@ function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }
 }
 
-/** Returns the progress of vaults, in order, cached in this container's memory; undefined for a vault without recorded events. */
+/**
+ * Returns the recording progress of vaults, in order, cached in this container's memory; undefined for a vault without
+ * recorded events.
+ */
 export type RecallProgress = (vaults: readonly VaultKey[]) => Promise<(VaultProgress | undefined)[]>

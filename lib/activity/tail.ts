@@ -59,7 +59,10 @@ export class LeftOutError extends AppError {
   }
 }
 
-/** Maximum age, in milliseconds, of the last recorded block. The read of more events takes too long for an API request. */
+/**
+ * Maximum age, in milliseconds, of the last recorded block. Reading the events after an older block takes too long for
+ * an API request.
+ */
 const MAX_TAIL_MS = 2 * DAY_MS
 /**
  * Maximum number of events that one filter may match. If the node refuses the whole range, smaller calls are tried for
@@ -80,8 +83,8 @@ const MAX_HALVINGS = 8
 
 /**
  * Reads the events of vaults that are not recorded yet, up to block `to`. Reads all events of vaults with recent
- * records in one request. If these events are too many, reads only those that name the account. Does the same for
- * vaults whose records lag. Records more than two days old give an error.
+ * records in one request. If these events are too many, or the records of a vault lag, reads only the events that name
+ * the account. A vault whose records are more than two days old gets an error.
  */
 export async function readUnrecordedEvents(
   on: ChainAccount,
@@ -235,7 +238,6 @@ function divide(followed: readonly VaultWithProgress[], all: readonly VaultEvent
   return followed.map(({ vault }) => [vault, { value: { events: events.get(vault.address) ?? [], isWhole } }])
 }
 
-/** Reads all events that change the vault's price, with one more request. */
 function readPriceEvents(on: ChainAccount, followed: VaultWithProgress, to: bigint): Promise<VaultEvent[]> {
   const { vault } = followed
   const zero = pad(zeroAddress, { size: 32 })

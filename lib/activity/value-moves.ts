@@ -8,7 +8,6 @@ import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { findMoves, transactionsOf } from './fold.ts'
 
-/** Shares that an event moves between owners, and the contract call that returns their value. */
 type Move = {
   readonly event: VaultEvent
   readonly shares: bigint
@@ -62,8 +61,8 @@ export function lastMoves(moves: readonly Move[], max: number): Move[] {
 const RETRYABLE: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
 
 /**
- * Results of contract calls, undefined for failed calls. `isForgotten` is true if the node has the state of none of
- * their blocks.
+ * Results of contract calls, undefined for failed calls. `isForgotten` is true if the node no longer has the state of
+ * any of their blocks.
  */
 type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgotten: boolean }
 

@@ -69,7 +69,7 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
 
 /**
  * Builds a withdrawal whose assets were fixed at the request. Assets that are neither pending nor claimable count as
- * paid, to any account.
+ * paid, whichever account received them.
  */
 function fixedWithdrawal(
   entry: FixedRequest,

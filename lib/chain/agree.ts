@@ -46,8 +46,8 @@ export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
 const MAX_LAG_SECONDS = 6
 const MAX_LAG_BLOCKS = 2
 /**
- * Maximum seconds between the newest block seen and the block at which both hosts read again. A host that returns an
- * older block counts as wrong, not as late.
+ * After a disagreement, both hosts read again at one block. That block may be at most this many seconds older than the
+ * newest block seen. A host with an older block counts as wrong, not as late.
  */
 const MAX_PINNED_SECONDS = 60n
 /** Minimum milliseconds to wait for the second host's result before a third host is called too. */
@@ -126,7 +126,6 @@ type HostList = {
    * can serve.
    */
   readonly take: (taken: ReadonlySet<Rpc>) => Seat | undefined
-  /** Makes this host the last choice, because it failed, is slow, or lags behind. */
   readonly putLast: (last: Rpc) => void
 }
 
@@ -168,8 +167,9 @@ type Attempt<T> = {
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
 
 /**
- * Blocks of the second run, which replace tags such as `latest`. `newest` has the newest block time seen on each chain,
- * in seconds since 1970. `simulators` are hosts that simulate transactions for hosts that cannot.
+ * Blocks at which hosts read again after a disagreement, in place of tags such as `latest`. `newest` has the newest
+ * block time seen on each chain, in seconds since 1970. `simulators` are hosts that simulate transactions for hosts
+ * that cannot.
  */
 type PinnedBlocks = {
   readonly heads: Heads
@@ -346,8 +346,8 @@ function refusalOf(outcome: RpcOutcome | undefined) {
 }
 
 /**
- * Returns the blocks that replace tags such as `latest` in the second run. With `isEarlier` the blocks are older, so
- * that all nodes behind a URL have them.
+ * Returns the blocks that replace tags such as `latest` when hosts read again. With `isEarlier` the blocks are older,
+ * so that all nodes behind a URL have them.
  */
 function blocksOf(chain: EvmChain, { heads, isEarlier }: PinnedBlocks): ReadonlyMap<unknown, HashedHeader> {
   const back = isEarlier ? maxNodeLag(chain) : 0n
@@ -371,7 +371,7 @@ const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObj
 
 /**
  * Returns the first two attempts that responded at nearly the same latest block, the attempt with the older block
- * first. With `newest`, in the second run, a block may be up to a minute older than the newest block seen.
+ * first. When hosts read again, `newest` is given, and a block may be up to a minute older than it.
  */
 function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
   const served = attempts.filter(({ failure }) => !failure)
@@ -398,8 +398,8 @@ function areNear(
 }
 
 /**
- * True if the host reports another timestamp for the second run's block than the first run did. One of the two hosts is
- * then wrong.
+ * True if this host reports another timestamp for the repeated block than the host that first reported the block. One
+ * of the two hosts is then wrong.
  */
 function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   return [...heads].some(([chainId, tags]) => {

@@ -16,7 +16,6 @@ const SOLADY_SEED: Hex = '0x000000000000000087a211a2'
  */
 const FIRST_AMOUNT = 1_000_000_007n
 
-/** Lists the storage slots that may hold the account's balance in tokens of Solidity, Vyper, OpenZeppelin and Solady. */
 function balanceSlots(account: Address): Hex[] {
   const key = pad(account)
   const word = (value: bigint) => numberToHex(value, { size: 32 })

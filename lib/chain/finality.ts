@@ -6,7 +6,10 @@ import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** A chain's latest block and its newest tagged block, as one node reports them. Both decide whether a block is final. */
+/**
+ * A chain's latest block and the newest block at its tag `safe` or `finalized`, as one node reports them. Both decide
+ * whether a block is final.
+ */
 export type Finality = {
   readonly head: BlockHeader
   /** Block that the node returns for the chain's tag, `safe` or `finalized`; undefined if the node does not know the tag. */
@@ -28,7 +31,7 @@ export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcReques
 export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (RpcOutcome | undefined)[]): Finality {
   const head = parseResult(BlockHeader, latest)
   const taggedHeader = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
-  // A tagged block above the head comes from another node behind the same URL. The head then replaces the tagged block.
+  // Another node behind the same URL may return a tagged block above the latest block. The latest block then replaces it.
   const tagged = taggedHeader && (taggedHeader.number > head.number ? head : taggedHeader)
   const last = tagged ?? head
   const isOld = (time: bigint) => head.timestamp - time >= BigInt(finality.seconds)

@@ -135,7 +135,7 @@ export async function readLogsUntil(
     for (const log of round.logs) logs.push(log)
     const read = round.through - next + 1n
     next = round.through + 1n
-    // The next range has at most twice the blocks of this one, and fewer if blocks have many events.
+    // The next range has at most twice the blocks of the range just read, and fewer if blocks have many events.
     const sparse = (read * BigInt(EVENTS_OF_ROUND)) / BigInt(Math.max(1, round.logs.length))
     size = max(1n, [round.size * 2n, sparse, MAX_BLOCKS].reduce(min))
     calls = round.isCut || round.logs.length > MANY_EVENTS ? 1 : MAX_CALLS

@@ -25,7 +25,10 @@ const AGGREGATE3 = '0x82ad56cb'
 
 /** Hexadecimal digits of a 32-byte word. */
 const WORD = 64
-/** Low digits of a word that a count or offset may use. All digits above must be 0, because more would not fit in a number. */
+/**
+ * Low digits of a word that a count or offset may use. All digits above must be 0, because a larger number is no safe
+ * integer.
+ */
 const LOW_DIGITS = 14
 const HIGH_ZEROS = '0'.repeat(WORD - LOW_DIGITS)
 const ZEROS = '0'.repeat(WORD)

@@ -26,7 +26,6 @@ export function createRpc(
     nodes = [...nodes.slice(index), ...nodes.slice(0, index)]
   }
 
-  /** Returns the outcomes of the first node that serves. Calls that this node refuses go to the other nodes. */
   async function sendInOrder(
     requests: readonly RpcRequest[],
     order: readonly Node[],
@@ -130,10 +129,6 @@ const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
  */
 const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
 
-/**
- * Returns the more useful of two nodes' outcomes for one call. Of two refused block ranges, the one that allows more
- * blocks wins.
- */
 function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   if (!other) return one
   const [rank, otherRank] = [one, other].map((outcome) => RANKS.indexOf(refusalOf(outcome))) as [number, number]

@@ -7,7 +7,7 @@ import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
  * Storage slots in which proxy contracts keep the address of their implementation. The implementation uses the proxy's
- * storage. A second proxy behind the first one therefore keeps its address there too.
+ * storage. A second proxy behind the first one therefore uses the first proxy's slots.
  */
 const SLOTS = {
   'ERC-1967 implementation': slotBefore('eip1967.proxy.implementation'),

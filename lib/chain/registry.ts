@@ -200,7 +200,6 @@ export function evmChain(id: number): EvmChain | undefined {
 
 /** Zod issue for a number that is not an allowed chain id. A field may map the issue to its own error code. */
 const unsupported = (message: string) => ({ message, params: { unsupported: true } })
-/** Pattern of a number as JSON writes it. */
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
 
 const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)

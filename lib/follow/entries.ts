@@ -19,7 +19,7 @@ import type { Run, VaultRun } from './run.ts'
 
 /** Maximum number of accounts to read per range of blocks. An attacker can create events of thousands of accounts. */
 const MAX_READ = 150
-/** Milliseconds after which no further account is read. */
+/** Maximum milliseconds for reading accounts per range of blocks. No read starts later. */
 const READ_MS = 5_000
 
 /**

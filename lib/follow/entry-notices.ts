@@ -195,8 +195,8 @@ function listParts<Entry extends RequestEntry>(
 }
 
 /**
- * Returns the first parts, and merges the rest into one part. If no part is known, returns one with the `whole` amount
- * and a null id.
+ * Returns the first 20 amounts, and merges the rest into one. If no amount is known, returns one with the `whole`
+ * amount and a null id.
  */
 function mergeParts(parts: readonly Part[] | undefined, whole: Omit<Part, 'id'>): readonly Part[] {
   if (!parts?.length) return [{ id: null, ...whole }]
@@ -214,7 +214,6 @@ function minus(amount: bigint | null, before: bigint | null | undefined): bigint
   return amount === null ? null : amount - (before ?? 0n)
 }
 
-/** Builds the key of a webhook event. The key of a non-final event ends with its block's hash. */
 function buildKey(location: string, what: string, unfinalBlock: Hash | undefined): string {
   const key = `${location}#${what}`
   return unfinalBlock ? `${key}#${unfinalBlock}` : key

@@ -18,7 +18,10 @@ type Slice = {
   readonly steps: { left: number }
 }
 
-/** Follows the waiting requests of a vault without settlement events through a range of final blocks. */
+/**
+ * Tracks the waiting requests of a vault without settlement events through a range of final blocks. Writes nothing;
+ * `list` returns the changes.
+ */
 export function followRequests(
   openRequests: Pick<OpenRequestsStore, 'get'>,
   vault: VaultOnChain,
@@ -61,7 +64,7 @@ export function followRequests(
         const upTo = entries?.filter(({ blockNumber }) => blockNumber <= snapshot.number)
         const followed = entries?.filter(({ blockNumber }) => blockNumber <= Math.max(through, Number(snapshot.number)))
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
-        // An account with too many ledger entries gets one webhook event without amounts, and its request ends.
+        // An account with too many ledger entries gets one webhook event without amounts, and its request counts as ended.
         if (!entries || isEnded(request, entries, { amounts, number: snapshot.number }))
           ended.set(buildRequestName(request), request)
         if (settled) changed.set(buildRequestName(request), settled.request)
@@ -74,7 +77,7 @@ export function followRequests(
       return { notices: notices.flat(), waited }
     },
 
-    /** Builds the webhook events for a claimed amount that no snapshot reported as claimable. */
+    /** Builds the webhook events for a claimed amount that no snapshot of the waiting requests reported as claimable. */
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
       const taken = new Map(findTakenBy(entry, before).map((of) => [buildRequestName(of.request), of]))
       if (taken.size === 0) return []

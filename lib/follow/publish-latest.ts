@@ -24,7 +24,7 @@ const MAX_LEFT_OUT = 20
 export async function publishLatest(run: Run, head: BlockHeader): Promise<void> {
   const { vaultRuns, final, records, openRequests, reader } = run
   if (head.number <= final.number) return
-  // A failure here must not prevent the recording of final events.
+  // A failure to find the clients that want non-final events must not prevent the recording of final events.
   const wantsLatest = await run.getWantsLatest().catch((error: unknown) => {
     logger.warn('clients of non-final events not read', { chainId: reader.chain.id, reason: String(error) })
   })
@@ -79,7 +79,6 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
   await saveProgress(run, reverted)
 }
 
-/** Vault's webhook events after the last final block, and the hashes of their blocks. */
 type Latest = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]
@@ -120,7 +119,7 @@ type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly Vault
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
   let events: VaultEvent[] = []
   const leftOut = new Set<Address>()
-  // The following reads go beyond the recorded blocks, so each vault gets a separate progress here.
+  // The following reads go beyond the recorded blocks, so each vault gets a separate copy of its recording progress.
   const ahead = wanted.map((vaultRun) => {
     const progress = { ...vaultRun.progress, through: Number(run.final.number) }
     return { vaultRun, latestRun: startVaultRun(vaultRun.vault, progress, undefined) }
@@ -170,7 +169,6 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
     }))
 }
 
-/** Returns the vault with the most events. Throws if there are no events. */
 function findNoisiest(events: readonly VaultEvent[]): Address {
   const counts = [...Map.groupBy(events, ({ vault }) => vault)].map(([vault, { length }]) => ({ vault, length }))
   return counts.reduce((most, one) => (one.length > most.length ? one : most)).vault

@@ -17,12 +17,12 @@ const NOTICES_PER_BATCH = 500
 /** Age of events, in seconds, at which they are recorded although they cannot be published. Recording therefore never stops. */
 const MAX_UNREPORTED_SECONDS = DAY
 
-/** Fields of a vault's stored progress that a settlement changes. */
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
 
 /**
- * Publishes the webhook events of a range of blocks, each vault's in order. Returns the changed progress of each vault
- * with a settlement. Leaves a vault for the next run if its events cannot be published and are less than a day old.
+ * Publishes the webhook events of a range of blocks, each vault's in order. Returns the changes that settlements make
+ * to the recording progress, by vault. Leaves a vault for the next run if its events cannot be published and are less
+ * than a day old.
  */
 export async function publishSlices(
   run: Run,

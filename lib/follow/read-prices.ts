@@ -57,8 +57,8 @@ export async function readPrices(
 }
 
 /**
- * Lists the last deposit or withdrawal of each hour in a vault without price events. Lists only the last of each day
- * for those older than HOURLY_SECONDS. Skips those less than an hour after a known price.
+ * Lists the last deposit or withdrawal of each hour in a vault without price events. Beyond the age HOURLY_SECONDS,
+ * lists only the last one of each day. Skips a deposit or withdrawal less than an hour after a known price.
  */
 function listTrades({ vaultRun, events }: Traded, now: bigint) {
   const { vault, progress } = vaultRun

@@ -54,7 +54,7 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
   })
   const moved = posted.filter(hasPossibleAmounts)
   const impossible = posted.filter((one) => !hasPossibleAmounts(one)).map(({ vaultRun }) => vaultRun)
-  // A vault with contradictory events is left out; the other vaults continue.
+  // A vault with contradictory events is left out, so that the other vaults continue.
   if (impossible.length > 0) leaveForNextRun(run, impossible, 'events that contradict each other')
   const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...one.read]
   await prices.record(

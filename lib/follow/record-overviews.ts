@@ -51,7 +51,6 @@ export async function recordOverviews(
   done.prices += newPrices.filter(({ prices }) => prices.length > 0).length
 }
 
-/** Lists the vaults whose hourly refresh is due: new vaults first, then those that were refreshed longest ago. */
 function dueForRefresh(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
   const refreshedAt = ({ progress }: VaultRun) => progress.refreshedAt ?? 0n
   const earlier = vaultRuns

@@ -35,7 +35,7 @@ const MIN_LOOKS_MS = 35_000
  * Records the events, states and prices of vaults of one chain. Compares each vault with its pinned code and price,
  * which an operator has confirmed. Publishes webhook events to clients. Ends at `until` (epoch milliseconds). If a
  * client wants non-final events, repeats all of this four times a minute. Two runs over the same vaults are harmless,
- * because neither overwrites progress that the other has written. Throws the errors of `refreshVaults` and `watchPins`.
+ * because neither overwrites what the other has recorded. Throws the errors of `refreshVaults` and `watchPins`.
  */
 export async function recordShard(dependencies: ShardServices, of: OfRun, until: number): Promise<RunReport> {
   const { now, sleep } = dependencies
@@ -75,7 +75,7 @@ async function recordOnce(
     wantsLatest = read.size > 0
     return (vault: Address) => read.has(vault)
   }
-  // An error of `watchPins` is thrown only after the events are recorded.
+  // An error of `watchPins` is thrown only after the events are recorded, so that it does not prevent their recording.
   const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
   watching.catch(() => {})
   const report = await refreshVaults(

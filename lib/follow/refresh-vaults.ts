@@ -24,9 +24,9 @@ import { takeSnapshots } from './snapshot-requests.ts'
 /**
  * Records the events of a chain's vaults up to the last final block, and the vaults' states. Ends when done or at
  * `until`, in epoch milliseconds. Returns the report. Works in ranges of blocks: writes prices and events, publishes
- * webhook events, then writes the progress. The next run therefore continues where this run ends. Leaves a vault for
- * the next run if the nodes refuse its events or another run has recorded it. Throws `upstream_*` if nothing could be
- * read.
+ * webhook events, then writes the last recorded block. The next run therefore continues where this run ends. Leaves a
+ * vault for the next run if the nodes refuse its events or another run has recorded it. Throws `upstream_*` if nothing
+ * could be read.
  */
 export async function refreshVaults(dependencies: RunServices, vaults: readonly VaultOnChain[], until: number) {
   const { reader, records } = dependencies

@@ -35,10 +35,10 @@ export type RunServices = {
 /** Vault and its state in a run of the scheduled job. */
 export type VaultRun = {
   readonly vault: VaultOnChain
-  /** Vault's progress in this run, and the progress as stored (`saved`). */
+  /** Vault's recording progress in this run, and the progress as stored (`saved`). */
   progress: VaultProgress
   saved: VaultProgress | undefined
-  /** True if another run has written the vault's progress, so this run no longer writes or reports it. */
+  /** True if another run has written the vault's recording progress, so this run no longer writes or reports it. */
   isTaken: boolean
   isRefused: boolean
   span: number
@@ -55,7 +55,10 @@ export type Run = RunServices & {
   readonly vaultRuns: readonly VaultRun[]
   /** Last final block, up to which the run records events. */
   readonly final: BlockHeader
-  /** Vaults whose turn it is. The run writes their changed states, and their progress even if they had no events. */
+  /**
+   * Vaults whose turn it is; with more than 250 vaults, each run takes only some. The run writes their changed states,
+   * and their recording progress even if they had no events.
+   */
   readonly inTurn: ReadonlySet<VaultRun>
   /** Vaults with many events. They are read separately from the other vaults, in this order. */
   readonly separate: Set<VaultRun>
@@ -72,8 +75,8 @@ export type Run = RunServices & {
 }
 
 /**
- * Age, in seconds, at which a vault's stored progress is written again though the vault had no events. The age is an
- * hour for vaults not in turn.
+ * Age, in seconds, at which a vault's stored recording progress is written again though the vault had no events. The
+ * age is an hour for vaults not in turn.
  */
 const SILENT_SECONDS = 600n
 /** Maximum number of vaults whose turn it is in one run. If there are more vaults, each gets its turn in a later run. */
@@ -96,7 +99,7 @@ export function computeRunNumber(now: number): number {
   return Math.floor(now / MINUTE_MS) + Math.floor(now / HOUR_MS)
 }
 
-/** Selects the vaults whose turn it is in this run: all if they are few, else a different part in each run. */
+/** Selects the vaults whose turn it is in this run: all if they are few, else a different group in each run. */
 export function selectVaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MAX_IN_TURN))
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
@@ -115,12 +118,15 @@ export function deriveNewEntries(
   return valueAndFoldEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
 }
 
-/** Returns a vault's events after the last block that its progress covers. */
+/** Returns a vault's events after its last recorded block. */
 export function selectNewEvents({ progress }: VaultRun, all: readonly VaultEvent[] = []): readonly VaultEvent[] {
   return all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
 }
 
-/** Writes the progress of these vaults. A vault whose progress another run has written meanwhile is left to that run. */
+/**
+ * Writes the recording progress of these vaults. A vault whose progress another run has written meanwhile is left to
+ * that run.
+ */
 export async function saveProgress(run: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
   const own = vaultRuns.filter(({ isTaken }) => !isTaken)
   if (own.length === 0) return
@@ -134,7 +140,7 @@ export async function saveProgress(run: Run, vaultRuns: readonly VaultRun[]): Pr
   if (taken.length > 0) leaveForNextRun(run, taken, 'another run has recorded them')
 }
 
-/** Lists the vaults whose changed progress must be written now. */
+/** Lists the vaults whose changed recording progress must be written now. */
 export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
     const { progress, saved, isTaken } = vaultRun
@@ -142,7 +148,7 @@ export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
-    // A vault whose history is still being read takes long. Its progress is written sooner, so that a later run repeats less.
+    // A vault whose history is still being read takes long. Its recording progress is written sooner, so that a later run repeats less.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })

@@ -12,13 +12,13 @@ import type { ClaimablePart } from './entry-notices.ts'
 
 /**
  * Rules for vaults that emit no event for a settlement. Two totals of an account's requests with one id only grow: the
- * amount published as claimable, and the claimed amount. The larger total counts as reported to clients. A snapshot or
- * a claim publishes only the amount beyond this total.
+ * amount published as claimable, and the claimed amount. The larger total counts as reported to clients. A snapshot of
+ * waiting requests, or a claim, publishes only the amount beyond this total.
  */
 
 /**
- * Returns true if amounts read from the vault call for a webhook event or end the request. They must differ from the
- * last settled amounts, and have some claimable or none pending.
+ * Returns true if amounts read from the vault call for a webhook event or end the request. The amounts must differ from
+ * the last settled ones, and have some claimable or none pending.
  */
 export function isReportable(
   { settled }: Pick<OpenRequest, 'settled'>,
@@ -29,10 +29,10 @@ export function isReportable(
 }
 
 /**
- * Settles a request by a final snapshot. `entries` are the account's requests, claims and cancellations up to the
- * snapshot's block. `known` are all entries known so far, if there are more. Returns the claimable amounts to publish,
- * and the updated request. The settled amount is the uncancelled minus the pending amount. At most `claimable` is
- * published, because some vaults round amounts or refuse claims.
+ * Settles a request by the amounts that the vault reports at a final block. `entries` are the account's requests,
+ * claims and cancellations up to that block. `known` are all entries known so far, if there are more. Returns the
+ * claimable amounts to publish, and the updated request. The settled amount is the uncancelled minus the pending
+ * amount. At most `claimable` is published, because some vaults round amounts or refuse claims.
  */
 export function settleRequest(
   request: OpenRequest,

@@ -24,13 +24,16 @@ import {
 import { followRequests } from './follow-requests.ts'
 import type { Hashes } from './latest-notices.ts'
 
-/** A vault's events in a range of blocks, in order, after the last block of its progress, with the ledger entries that follow. */
+/**
+ * A vault's events in a range of blocks, in order, after its last recorded block. `entries` are the ledger entries
+ * derived from these events.
+ */
 export type SliceOfVault = {
   readonly vault: VaultOnChain
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
-  /** Snapshots of the vault's requests that become final with this range of blocks, earliest first. */
+  /** Stored amounts of the vault's waiting requests whose blocks become final with this range of blocks, earliest first. */
   readonly snapshots?: readonly Snapshot[]
 }
 
@@ -40,8 +43,8 @@ type Sources = {
 }
 
 /**
- * Changes that a range of blocks causes. `progress` is the vault's changed progress, undefined without a settlement.
- * `changed` and `ended` are waiting requests.
+ * Changes that a range of blocks causes. `progress` is the vault's changed recording progress, undefined without a
+ * settlement. `changed` and `ended` are waiting requests.
  */
 export type SliceResult = {
   readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
@@ -50,7 +53,10 @@ export type SliceResult = {
 }
 
 const OPEN_AT_ONCE = 100
-/** Maximum number of requests whose ids a settlement's webhook events contain; events for the rest have only the account. */
+/**
+ * Maximum number of requests whose ids a settlement's webhook events contain. Events for further requests have only the
+ * account.
+ */
 const MAX_NAMED = 5_000
 /**
  * Maximum number of computation steps per range of blocks, about a second. Finding the requests of a claim or a
@@ -61,8 +67,8 @@ const MAX_STEPS = 20_000_000
 
 /**
  * Yields the webhook events of a vault in a range of blocks, in order, as several lists. Yields none for blocks up to
- * `eventsAfter`. Returns the changes to the vault's progress and requests. `hashes` has the block hashes, for non-final
- * blocks only.
+ * `eventsAfter`. Returns the changes to the vault's recording progress and requests. `hashes` has the block hashes, for
+ * non-final blocks only.
  */
 export async function* findNotices(
   { openRequests, accounts }: Sources,
@@ -139,7 +145,10 @@ export function collectBlockHashes(events: readonly VaultEvent[]): Hashes {
   )
 }
 
-/** Deletes the waiting requests that the saved progress counts as settled. Also deletes requests that a stopped run has left. */
+/**
+ * Deletes the waiting requests that the saved recording progress counts as settled. Also deletes requests that a
+ * stopped run has left.
+ */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
   vault: VaultKey,
@@ -156,7 +165,6 @@ export async function closeSettled(
   }
 }
 
-/** Yields the waiting requests of a settlement: the recorded ones in pages, then those made in this range of blocks. */
 async function* listSettled(
   openRequests: Pick<OpenRequestsStore, 'list'>,
   { vault, entries }: SliceOfVault,

@@ -18,7 +18,7 @@ const MAX_ASKED = 20
 const MAX_REQUESTS = 2_000
 /** Maximum number of waiting requests of one kind that a run reads in one vault. */
 const MAX_REQUESTS_OF_VAULT = 500
-/** Maximum number of requests in one snapshot, so that it fits into a DynamoDB item. */
+/** Maximum number of requests in one snapshot, so that the snapshot fits into a DynamoDB item. */
 const MAX_IN_SNAPSHOT = 400
 /** Maximum number of a vault's stored snapshots whose blocks are not final. */
 const MAX_SNAPSHOTS = 20
@@ -52,7 +52,7 @@ export async function takeSnapshots(run: Run): Promise<void> {
       })
       const { isMore, ...page } = nextPage(progress, requests, most)
       const snapshotAt = progress.snapshotAt ?? snapshots[0]?.number
-      // The progress is saved first, so that a later run finds every stored snapshot.
+      // The block of the first snapshot is saved before the snapshots, so that a later run finds every stored snapshot.
       if (isMore || !page.hasAsked || snapshotAt !== progress.snapshotAt) {
         vaultRun.progress = { ...progress, ...page, snapshotAt }
         await saveProgress(run, [vaultRun])
@@ -110,7 +110,6 @@ type VaultRequests = {
   readonly said: readonly { readonly amounts: OpenAmounts | undefined; readonly block: BlockHeader }[]
 }
 
-/** Reads vaults' waiting requests, at most `most` of each kind per vault, in one round trip. Throws `upstream_*`. */
 async function readRequests(
   { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
   vaultRuns: readonly VaultRun[],

@@ -100,7 +100,6 @@ async function listWanted(
   )
 }
 
-/** Appends the events that the log lacks, page by page. Returns the appended events and the log's next sequence number. */
 async function appendAll(
   { eventLog, now, random }: LogServices,
   clientId: string,
@@ -145,7 +144,6 @@ async function listUnqueued(
   return found
 }
 
-/** Queues logged events for the webhooks that want them and are neither disabled nor behind. Then records that the events are queued. */
 async function enqueueLogged(
   { eventLog, webhooks, enqueue }: LogServices,
   unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,

@@ -59,7 +59,7 @@ const PROBE_MS = 5 * MINUTE_MS
 /** Number of consecutive failures after which the server counts as down, so that events stay in the log. */
 const MAX_DOWNS = 2
 /**
- * Milliseconds without an accepted event after which a webhook is disabled. If its server is up, the server must also
+ * Milliseconds without an accepted event after which a webhook is disabled. If the webhook's server is up, it must also
  * have refused at least `MIN_UNTAKEN` events.
  */
 const MAX_FAILING_MS = 3 * DAY_MS
@@ -239,7 +239,6 @@ function probePause(sent: SendResult): number {
   return Math.max(MIN_RETRY_AFTER_MS, Math.min(sent.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
 }
 
-/** True if a server requests a pause or is busy. */
 function isThrottled(sent: SendResult): boolean {
   return !sent.delivered && ((sent.retryAfterMs ?? 0) > 0 || THROTTLED.has(sent.status ?? 0))
 }

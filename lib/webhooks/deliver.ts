@@ -145,7 +145,8 @@ function createWebhookHandlers(
    */
   async function fallBehind(webhook: Webhook, { behind, disabled }: AttemptsOutcome, from: number): Promise<void> {
     const probeAt = behind?.probeAt ?? now()
-    // The retry is queued before the change. If this run is killed in between, SQS delivers the event's message again.
+    // The retry is queued before the webhook is marked as behind. If this run is killed in between, SQS delivers the event's message
+    // again.
     if (!disabled) await enqueueProbe(probeAt)
     await change(webhook, (current) => ({
       ...current,
@@ -298,7 +299,6 @@ function createWebhookHandlers(
     }
   }
 
-  /** Queues the events that a retry sent and the server refused, each as its own message. */
   async function enqueueWaiting(made: readonly Attempt[], { pauses }: AttemptsOutcome): Promise<void> {
     const waiting = made.filter(({ sequence }) => pauses.has(sequence))
     const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
@@ -330,7 +330,6 @@ function createWebhookHandlers(
   }
 }
 
-/** True if no other run has claimed the webhook since it was read. */
 function hasSameClaim(read: Webhook, current: Webhook): boolean {
   return current.behind?.claimedUntil === read.behind?.claimedUntil
 }

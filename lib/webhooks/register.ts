@@ -59,8 +59,7 @@ export async function registerWebhook(
   }
   if (!(await webhooks.add(clientId, webhook))) {
     const registered = (await webhooks.list(clientId)).find(({ id }) => id === webhook.id)
-    // If the secrets are equal, the existing webhook is this one. The table's response was lost, and the repeated write found the
-    // webhook.
+    // Equal secrets mean that the existing webhook is this one: the table's response was lost, and the repeated write found the webhook.
     if (registered?.secret.version !== webhook.secret.version) {
       throw new AppError(registered ? 'webhook_already_registered' : 'too_many_webhooks')
     }

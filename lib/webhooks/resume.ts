@@ -18,9 +18,9 @@ type Services = {
  */
 const DELAY_SECONDS = 40
 /**
- * Retries a webhook that is behind (has missed events) now, and not only at the next scheduled retry. With `isAnew`,
- * also enables the webhook and sends all waiting and given up events again. Throws if the table or the queue cannot be
- * reached; the caller must then call again.
+ * Retries a webhook that is behind (has missed events) at once, without waiting for the next scheduled retry. With
+ * `isAnew`, also enables the webhook and sends all waiting and given up events again. Throws if the table or the queue
+ * cannot be reached; the caller must then call again.
  */
 export async function resume(
   { webhooks, attempts, enqueue, now }: Services,
@@ -33,7 +33,7 @@ export async function resume(
   if (isAnew) {
     const [stored] = await attempts.list([key])
     const untaken = listUndelivered(selectAttempts(webhook, stored?.attempts), probeAt)
-    // A disabled webhook's messages are delayed until the webhook is enabled. Earlier deliveries would drop them.
+    // A disabled webhook's messages are delayed until the webhook is enabled. A delivery before that would drop them.
     await enqueue(buildEventMessages(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
     if (stored) await attempts.put(key, stored, resetAttempts(stored.attempts, untaken, probeAt), now())
   }

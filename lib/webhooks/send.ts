@@ -103,7 +103,6 @@ const resolveByDns: Resolve = (hostname) => new Resolver(DNS).resolve4(hostname)
 /** Resolves `localhost` (RFC 6761, 6.3), the only name that the local service sends to. */
 const resolveLocally: Resolve = async () => ['127.0.0.1']
 
-/** Error for a host name that has no address, or an address that is not allowed. */
 class UnreachableError extends Error {
   readonly reason: SendFailure
 
