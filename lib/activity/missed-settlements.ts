@@ -35,8 +35,8 @@ export function addMissed(
     if (step?.does === 'request') {
       const { kind, id } = step
       const { proposedId, missedIds = [] } = after[kind] ?? {}
-      // A valuation starts a new request id only if the last id had requests. A later request with a proposed id therefore shows that all
-      // its earlier requests were cancelled.
+      // A vault starts a new request id at a valuation only if the last id has requests. A new request with an id that is already valued
+      // therefore shows that all earlier requests with this id were cancelled.
       const isEnded = (other: bigint) => other < id
       after[kind] = {
         requestedId: id,

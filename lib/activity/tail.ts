@@ -76,8 +76,8 @@ const TAIL_MS = 4_000
 const MAX_MOVES = 50
 /**
  * Maximum number of times that a failed read is repeated with each half of its vaults. Eight times are enough to find
- * one faulty vault of 256. Each faulty vault costs at most two requests per halving. All together cost at most two
- * requests per vault.
+ * one faulty vault of 256. Each faulty vault costs at most two requests per halving. All faulty vaults together cost at
+ * most two requests per vault.
  */
 const MAX_HALVINGS = 8
 

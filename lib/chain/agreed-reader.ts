@@ -102,7 +102,7 @@ const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
 
-/** Schemas of the compared fields of results, by RPC method. Results of other methods are hexadecimal digits. */
+/** Schemas of the compared fields of RPC results, by method. Results of other methods are hexadecimal digits. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   // Numbers are compared as values, because some nodes omit leading zeros.
   eth_getStorageAt: Quantity,

@@ -55,7 +55,10 @@ export function call<
   }
 }
 
-/** Returns the value. Throws `upstream_bad_answer` if there is none, because an unknown value must not count as zero. */
+/**
+ * Returns the contract's value. Throws `upstream_bad_answer` if the contract returned none, because an unknown value
+ * must not count as zero.
+ */
 export function requireValue<T>(answer: T | undefined | null): T {
   if (answer === undefined || answer === null) throw badAnswer('the contract does not return this value')
   return answer

@@ -167,7 +167,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     }
     const innocent = requests.filter((_, index) => !isReason[index])
     const outcomes = await Promise.all([sendCut(reasons, options), sendCut(innocent, options)])
-    // The cast is right: each call is in one of the two lists.
+    // The cast is right: each call is in one of the two lists, `reasons` or `innocent`.
     return isReason.map((isOne) => outcomes[isOne ? 0 : 1].shift() as NodeOutcome)
   }
 

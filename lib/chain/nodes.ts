@@ -129,6 +129,10 @@ const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
  */
 const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
 
+/**
+ * Returns the more useful of two nodes' outcomes for one call. Of two refused block ranges, the one that allows more
+ * blocks wins.
+ */
 function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   if (!other) return one
   const [rank, otherRank] = [one, other].map((outcome) => RANKS.indexOf(refusalOf(outcome))) as [number, number]

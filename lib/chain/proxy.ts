@@ -111,7 +111,10 @@ function pointersIn(code: Hex): Pointer[] {
   return [...new Set(targets)].map((target) => ({ role: 'clone of', address: checksumAddress(`0x${target}`) }))
 }
 
-/** Returns the plan that reads whether a contract's storage still contains exactly the recorded addresses. */
+/**
+ * Returns the plan that reads whether a contract's storage still contains exactly the recorded implementation and
+ * beacon addresses.
+ */
 export function ownPointersPlan({ address, pointers }: PointedContract): ReadPlan<boolean> {
   return mapReadPlan(storagePlan(address), (named) => areNamed(named, pointers, undefined))
 }

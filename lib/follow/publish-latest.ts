@@ -114,7 +114,7 @@ type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly Vault
 /**
  * Reads these vaults' events after the last final block, in ranges that the nodes accept, until the run ends. Once
  * SLICE_EVENTS events are read before the latest block, drops the vault with the most events and continues with the
- * others.
+ * other vaults.
  */
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
   let events: VaultEvent[] = []

@@ -12,7 +12,7 @@ import { readDueSnapshots } from './snapshot-requests.ts'
 
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof deriveNewEntries>
 
-/** Number of a vault's webhook events that are published together. */
+/** Number of a vault's webhook events at which they are published, before the next ones are built. */
 const NOTICES_PER_BATCH = 500
 /** Age of events, in seconds, at which they are recorded although they cannot be published. Recording therefore never stops. */
 const MAX_UNREPORTED_SECONDS = DAY

@@ -14,10 +14,10 @@ const HOURLY_SECONDS = 30n * DAY_SECONDS
 type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads share prices that no event has, and values of transferred shares, in one HTTP request. Reads the price after
- * the last deposit or withdrawal of each hour, unless a price from the hour before it is known. Returns the vaults with
- * their valued events and the prices read. Leaves out values that the node does not return, because most nodes keep the
- * states of 128 blocks.
+ * Reads share prices that no event reports, and values of transferred shares, in one HTTP request. Reads the price
+ * after the last deposit or withdrawal of each hour, unless a price from the hour before it is known. Returns the
+ * vaults with the prices, and with their events, to which values are added. Leaves out values that the node does not
+ * return, because most nodes keep the states of 128 blocks.
  */
 export async function readPrices(
   run: Run,

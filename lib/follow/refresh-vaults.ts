@@ -32,7 +32,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
-  // The latest blocks of two nodes differ, so states are read at a block that both nodes have.
+  // With two hosts, states are read at a block that both hosts have, because their latest blocks differ.
   const snapshotRead =
     reader.nodes > 1
       ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))

@@ -97,7 +97,7 @@ function rateOf(kind: RequestKind, claim: ClaimEntry): Rate | undefined {
   return kind === 'deposit' ? { of: claim.assets, given: claim.shares } : { of: claim.shares, given: claim.assets }
 }
 
-/** Finds the claimed amounts that were not yet published as claimable, by request. */
+/** Finds the claimed amounts that were not yet published as claimable, one for each request. */
 export function findUnreported({ line, until, before, rate }: Taken, { reported = 0n }: OpenRequest): ClaimablePart[] {
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }

@@ -188,7 +188,7 @@ type EntriesOfSlice = {
   readonly entriesOf: AccountEntries['ofRequests']
   readonly hashes: Hashes | undefined
   readonly steps: { left: number }
-  /** Follows the waiting requests; undefined for non-final blocks, and for vaults with settlement events. */
+  /** Tracks the waiting requests; undefined for non-final blocks, and for vaults with settlement events. */
   readonly requests: ReturnType<typeof followRequests> | undefined
 }
 

@@ -109,7 +109,7 @@ function createWebhookHandlers(
     )
   }
 
-  /** Stores delivery attempts and returns their consequences. Writes nothing if the attempts change nothing. */
+  /** Stores delivery attempts and returns their consequences. Writes nothing if the stored attempts stay the same. */
   async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<AttemptsOutcome> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [stored] = await attempts.list([key])
@@ -241,7 +241,7 @@ function createWebhookHandlers(
     const from = webhook.behind?.from ?? Number.POSITIVE_INFINITY
     const before = others.filter(({ message }) => message.sequence < from)
     if (before.length > 0) {
-      // These events may never have been sent, so the next retry must start at the first of them.
+      // The webhook may never have been sent the events in `before`. The next retry must therefore start at the lowest of them.
       const lowest = Math.min(...before.map(({ message }) => message.sequence))
       const changed = await change(webhook, (current) => {
         if (isLive(current) || (current.behind && current.behind.from <= lowest)) return current
@@ -249,7 +249,7 @@ function createWebhookHandlers(
       })
       if (changed && isLive(changed)) return received
     }
-    // The messages are dropped, because a disabled webhook is sent all these events once it is enabled.
+    // A disabled webhook is sent these events once it is enabled, so the messages are dropped.
     if (webhook.disabledAt) return []
     await Promise.all(waiting.map((one) => postponeMessage(one, computePauseMs(one.receives, random))))
     return waiting

@@ -206,7 +206,7 @@ type AppendResult =
 /** Index of the first event id among the writes of `append`, after the log's end and the page. */
 const MARKS_FROM = 2
 
-/** Returns the number of these events, from the first on, that fit into one page of the log: at least one. */
+/** Returns how many of these events, from the first on, fit into one page of the log: at least one. */
 export function countEventsThatFitPage(events: readonly UnloggedEvent[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {
@@ -221,7 +221,7 @@ function byteLength(encoded: z.input<typeof WebhookEvent>): number {
 }
 
 const MARK = 'EVENT#'
-/** Number of digits of a sequence number in a key. It is enough for 3 years of 10,000 events a second. */
+/** Number of digits of a sequence number in a key. Twelve digits are enough for 3 years of 10,000 events a second. */
 const SEQUENCE_DIGITS = 12
 const LAST_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1
 

@@ -16,7 +16,7 @@ type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
-  /** DNS by default, or always 127.0.0.1 if only the local machine is allowed. */
+  /** Resolver of host names: DNS by default, or always 127.0.0.1 if only the local machine is allowed. */
   readonly resolve?: Resolve
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
