@@ -24,16 +24,22 @@ import {
   type VaultWithProgress,
 } from './tail.ts'
 
-/** Account's ledger entries (deposits, withdrawals, transfers) in one vault, up to the chain's last block, and its live amounts. */
+/**
+ * Account's ledger entries (deposits, withdrawals, transfers) in one vault, up to the chain's latest block, and its
+ * current amounts there.
+ */
 export type AccountVault = {
   readonly vault: Vault
   readonly entries: readonly LedgerEntry[]
   readonly live: LiveAccount
-  /** Time of the last block that was read. */
+  /** Time of the block at which the account's amounts were read. */
   readonly asOf: Date
 }
 
-/** Account's state in the vaults that could be read. `errors`: why vaults were left out, by chain id; undefined if none were. */
+/**
+ * Account's state in the vaults that could be read. `errors` has the reasons why vaults were left out, by chain id;
+ * undefined if none were.
+ */
 type AccountVaults = {
   readonly vaults: readonly AccountVault[]
   readonly errors: Readonly<Record<string, string>> | undefined
@@ -43,14 +49,14 @@ type AccountVaults = {
 type AccountServices = {
   readonly getReader: (chainId: number) => ChainReader
   readonly records: Pick<RecordsStore, 'listEntries'> & { readonly recallProgress: RecallProgress }
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 
 /**
- * Reads an account in these vaults: its recorded events, the events since then, and its live amounts. Sends two requests to each chain, one
- * after the other, all chains in parallel. Leaves out a vault whose history is still being recorded. Throws `upstream_*` only if all chains
- * failed and no vault could be read.
+ * Reads an account in these vaults: its recorded events, newer events from the chain, and its current amounts. Sends
+ * two requests to each chain, one after the other, all chains in parallel. Leaves out a vault whose history is still
+ * being recorded. Throws `upstream_*` only if all chains failed and no vault could be read.
  */
 export async function readAccountVaults(
   { getReader, records, now }: AccountServices,
@@ -60,7 +66,7 @@ export async function readAccountVaults(
   const progress = await records.recallProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
-  // Recorded events are read after each vault's progress, so they include every event up to the last recorded block.
+  // Recorded events are read after each vault's last recorded block, so they include every event up to that block.
   const listed = records
     .listEntries(account, vaults)
     .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
@@ -94,8 +100,9 @@ export async function readAccountVaults(
 }
 
 /**
- * Reads an account's deposits, withdrawals and transfers in one vault up to a block: the recorded ones, and later ones with one request to
- * the chain. Throws `upstream_*`, also for too many of them or a vault whose history is still being recorded.
+ * Reads an account's ledger entries in one vault up to block `to`. Older entries are recorded; newer ones take one
+ * request to the chain. Throws `upstream_*`, also if the account has too many entries or the vault's history is still
+ * being recorded.
  */
 export async function readAccountEntries(
   { getReader, records, now }: AccountServices,
@@ -116,15 +123,14 @@ export async function readAccountEntries(
 type LiveTail = {
   readonly entries: readonly LedgerEntry[]
   readonly live: Result<LiveAccount>
-  /** Time of the block `to`. */
   readonly asOf: Date
 }
 
 type VaultOutcome = readonly [VaultWithProgress, Result<LiveTail>]
 
 /**
- * Adds the recorded deposits, withdrawals and transfers to a vault that was read. Returns undefined for an unreadable vault that the
- * account never used.
+ * Joins an account's recorded ledger entries in a vault with its newer entries. Returns undefined for an unreadable
+ * vault that the account never used.
  */
 function addRecorded(
   followed: VaultWithProgress,
@@ -143,8 +149,8 @@ function addRecorded(
 }
 
 /**
- * Returns the recorded deposits, withdrawals and transfers up to `through`. Later ones are also in the events read from the chain, so they
- * would count twice.
+ * Returns the recorded ledger entries up to the block `through`. Later entries are also in the events read from the
+ * chain, so they would count twice.
  */
 function entriesBefore(
   { progress: { through } }: VaultWithProgress,
@@ -166,7 +172,7 @@ async function readChain(
 ): Promise<{ readonly outcomes: VaultOutcome[]; readonly evidence: Evidence[] }> {
   const plans = followed.map(({ vault }) => getProtocol(vault).account(vault, on.account))
   const { blocks, values, evidence } = await on.reader.readEach(plans, { withHash: true })
-  // All calls read events up to one block number, because "latest" may differ between calls. Then events could be missing or double.
+  // All calls read events up to one block number. The block "latest" may differ between calls, so events could be missing or count twice.
   const to = blocks.map(({ number }) => number).reduce(max, 0n)
   const [tails, chainEvidence] = await Promise.all([readUnrecordedEvents(on, followed, to), evidence()])
   const outcomes = followed.map(async (one, index): Promise<VaultOutcome> => {
@@ -202,8 +208,8 @@ async function readVault(
 }
 
 /**
- * Completes the read of an account's live amounts at a block. Throws `upstream_bad_answer` if the vault does not return an amount,
- * `upstream_*`, and the errors of `listEntries`.
+ * Completes the read of an account's current amounts at a block. Throws `upstream_bad_answer` if the vault's contract
+ * does not return an amount. Also throws `upstream_*` and the errors of `listEntries`.
  */
 export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountSnapshot,

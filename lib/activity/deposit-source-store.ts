@@ -10,14 +10,14 @@ const StoredItem = Item.extend({ pk: z.string() })
 /** Creates the store of the source transactions that caused cross-chain deposits. A source is stored once it is final. */
 export function depositSourceStore(table: Table) {
   return {
-    /** Records the source transaction of a cross-chain deposit. It never changes. */
+    /** Records the source transaction of a cross-chain deposit. The source never changes. */
     async record(deposit: DepositLocation, source: DepositSource): Promise<void> {
       await table.put(Item, itemKey(deposit), { source })
     },
 
     /**
-     * Returns a function that finds a cross-chain deposit's source transaction; undefined if none is recorded. Sends one request per 100
-     * deposits.
+     * Returns a function that finds the source transaction of a cross-chain deposit; undefined if none is recorded.
+     * Sends the table one request per 100 deposits.
      */
     async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
       const items = await table.getMany(StoredItem, deposits.map(itemKey))

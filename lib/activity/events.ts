@@ -14,7 +14,10 @@ const EVENTS = new Map(
 )
 const EVENT_ABI = [...EVENTS.values()]
 
-/** Event name for transfers of tokens other than the vault's shares. Some vault protocols need them for their accounting. */
+/**
+ * Event name for transfers of tokens other than the vault's shares. Some vault protocols need such transfers for their
+ * accounting.
+ */
 const HEARD = 'HeardTransfer'
 const EVENT_NAMES = new Set([...EVENT_ABI.map(({ name }) => name), HEARD])
 
@@ -23,16 +26,16 @@ export function isKnownEvent(name: string): boolean {
   return EVENT_NAMES.has(name)
 }
 
-/** Maximum distance between the last recorded blocks of two vaults whose events are read in the same requests. */
+/** Maximum distance, in blocks, between the last recorded blocks of two vaults whose events are read in the same requests. */
 export const BATCH_DISTANCE_BLOCKS = 10_000
 
-/** First topics of all vault events. */
+/** First topics (hashes of the event signatures) of all vault events. */
 export const VAULT_EVENT_TOPICS: readonly Hash[] = [...EVENTS.keys()]
 
-/** First topic of share transfers, including mints and burns. */
+/** First topic of transfers of a token's shares, including mints and burns. */
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
-/** Returns the first topics of the events that can change a vault's price, except mints and burns. */
+/** Returns the first topics of the events that can change a vault's share price, except mints and burns. */
 export function priceEventTopics(vault: VaultOnChain): Hash[] {
   const { repricing } = getProtocol(vault).books
   return [...EVENTS].flatMap(([topic, { name }]) => (repricing.has(name) ? [topic] : []))
@@ -43,7 +46,10 @@ export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
   return [...new Set(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))]
 }
 
-/** Builds the filter for transfers of other tokens that these vaults' accounting needs; empty if they need none. */
+/**
+ * Builds the filter for transfers of tokens other than shares that these vaults' accounting needs; empty if no vault
+ * needs any. `to` is the receiver as a topic, or null for all receivers.
+ */
 export function buildHeardFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
   const heard = vaults.flatMap((vault) => heardBy(vault) ?? [])
   if (heard.length === 0) return []
@@ -57,9 +63,9 @@ function heardBy(vault: VaultOnChain) {
 }
 
 /**
- * Decodes logs of one chain into events of these vaults, in order. Transfers come from a vault's share token or from a token that its
- * accounting needs. All other events come from the vault. `timestampOf` returns a log's time in seconds since 1970. The logs are all logs
- * of their transactions, or only those that name `ofAccount`.
+ * Decodes logs of one chain into events of these vaults, in order. Transfers are logs of a vault's share token, or of a
+ * token that the vault's accounting needs. All other events are logs of the vault. `timestampOf` returns a log's time
+ * in seconds since 1970. `logs` must be all logs of their transactions, or only those that name `ofAccount`.
  */
 export function parseVaultEvents(
   vaults: readonly VaultOnChain[],
@@ -98,8 +104,8 @@ export function parseVaultEvents(
 }
 
 /**
- * Corrects the accounts in events' arguments to the order of the ERC standard, because some vaults swap them. The events are all events of
- * their transactions, or only those that name `ofAccount`.
+ * Puts the accounts in events' arguments into the order of the ERC standard, because some vaults swap two accounts.
+ * `events` must be all events of their transactions, or only those that name `ofAccount`.
  */
 export function standardize(
   vaults: readonly VaultOnChain[],

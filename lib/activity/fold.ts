@@ -18,16 +18,19 @@ import { type BlockPrice, type NewPrice, priceBefore } from '../vaults/prices.ts
 import { movesNothing } from './ledger-entry.ts'
 
 /**
- * Vault's events, with the total assets and share supply after each that moves shares. `ledger` and `prices` are those after all events.
+ * A vault's events, with the total assets and share supply at each event that moves shares. `ledger` has the two totals
+ * after all events.
  */
 type Valued = {
   readonly events: readonly VaultEvent[]
   readonly ledger: Ledger
-  /** Share price after each block whose events set one, with the vault's total assets. */
   readonly prices: readonly NewPrice[]
 }
 
-/** Vault's events with share values, and the ledger entries of accounts (deposits, withdrawals, transfers) that follow from them. */
+/**
+ * Vault's events with share values, and the ledger entries of accounts (deposits, withdrawals, transfers) that follow
+ * from these events.
+ */
 export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
 
 /** Returns true if all amounts are from 0 to 2^256 - 1. A vault's contract can emit false events with any amounts. */
@@ -44,8 +47,8 @@ export function hasPossibleAmounts({ ledger, events, entries, prices }: Posted):
 }
 
 /**
- * Adds share values to a vault's events, starting from a ledger, and derives the accounts' ledger entries. The same events always give the
- * same results.
+ * Adds share values to a vault's events, and derives the accounts' ledger entries. `ledger` has the vault's totals
+ * before the events. The same events always give the same results.
  */
 export function valueAndFoldEvents(
   vault: VaultOnChain,
@@ -56,12 +59,15 @@ export function valueAndFoldEvents(
   return { ...valued, entries: foldEvents(vault, valued.events) }
 }
 
-/** Vault's total assets and share supply before the events. `lastPrices`, read from the chain, value the shares if no event has a price. */
+/**
+ * Vault's total assets and share supply before the events. `lastPrices`, read from the chain, value the shares of a
+ * vault whose events have no price.
+ */
 type Priced = { readonly ledger: Ledger; readonly lastPrices?: readonly BlockPrice[] | undefined }
 
 /**
- * Adds the vault's total assets and share supply to each event that moves shares. `events`: all events of the vault after `before`, in
- * order.
+ * Adds the vault's total assets and share supply to each event that moves shares. `before` has both totals before the
+ * events. `events` must be all later events of the vault, in order.
  */
 function valueEvents(
   vault: VaultOnChain,
@@ -87,7 +93,8 @@ function valueEvents(
       const moved = moves.get(event)
       if (!moved) return event
       if (!ledgers) return { ...readLedger(vault, read, event.location.blockNumber), ...event }
-      // Fee shares are minted before the event that reports the vault's assets. So the ledger after the transaction values them.
+      // Fee shares are minted before the event that reports the vault's assets. The totals after the transaction therefore value these
+      // shares.
       return { ...event, ledger: moved.from === zeroAddress ? after : (ledgers[index] ?? after) }
     })
   })
@@ -104,8 +111,8 @@ function readLedger(
 }
 
 /**
- * Derives ledger entries (deposits, withdrawals, transfers) from a vault's valued events, in order, without entries that move nothing. The
- * events that name an account suffice for that account's entries.
+ * Derives ledger entries (deposits, withdrawals, transfers) from a vault's events with share values, in order. Leaves
+ * out entries that move nothing. The events that name an account are enough for that account's entries.
  */
 export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   return transactionsOf(events)
@@ -138,8 +145,8 @@ function foldTransaction(vault: VaultOnChain, events: readonly VaultEvent[]): Le
 type OwnEntry = ReturnType<LedgerRules['entries']>[number][number]
 
 /**
- * Finds the shares that a transaction's events move between owners, by event. A mint that no deposit event explains is a fee, so its sender
- * is the zero address.
+ * Finds the shares that the events of a transaction move between owners, by event. A mint that no deposit event
+ * explains is a fee. Its sender is the zero address.
  */
 export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): ReadonlyMap<VaultEvent, ShareTransfer> {
   const { books } = getProtocol(vault)
@@ -158,8 +165,8 @@ export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): R
 type TransferEvent = EventOf<typeof erc20Abi>
 
 /**
- * Finds the transfers of a transaction that belong to a deposit, withdrawal or other event. One event explains one transfer, before or
- * after it, because vaults emit the two in different orders.
+ * Finds the share transfers of a transaction that belong to a deposit, withdrawal or other event. Such an event
+ * explains one transfer before or after it, because vaults emit the two in different orders.
  */
 function explainedTransfers(
   vault: VaultOnChain,
@@ -174,7 +181,7 @@ function explainedTransfers(
   const explained = new Set<VaultEvent>()
   const isBetweenOwners = ({ args: { from, to } }: TransferEvent) =>
     books.isOwner(vault, from) && books.isOwner(vault, to)
-  // Transfers from or to the vault are matched first, because the vault's own events explain those.
+  // Transfers from or to the vault are matched first, because the vault's own events explain such transfers.
   const transfers = events
     .filter(isShareTransfer)
     .toSorted((one, other) => Number(isBetweenOwners(one)) - Number(isBetweenOwners(other)))
@@ -194,7 +201,6 @@ function explainedTransfers(
   return explained
 }
 
-/** Returns the shares that a transfer moves to an owner, from another owner or by a mint. Undefined if no owner's shares change. */
 function ownersChange(
   vault: VaultOnChain,
   { isOwner }: LedgerRules,

@@ -15,15 +15,18 @@ type Owner = {
 
 type Item = { readonly entry: LedgerEntry; readonly status: HistoryStatus }
 
-/** Kind of history, such as deposits: `build` lists its items in one vault, and `name` marks its pagination cursors. */
+/**
+ * A list of an account's deposits or withdrawals. `build` lists the items in one vault. `name` is part of pagination
+ * cursors, so that a cursor fits only its own list.
+ */
 type History<I extends Item> = {
   readonly name: string
   readonly build: (ofVault: AccountVault) => readonly I[]
 }
 
 /**
- * Reads a page of an account's history, newest first over all vaults that match, with each vault's yield. Throws `invalid_cursor` for a
- * cursor of another list, and the errors of `readAccountVaults`.
+ * Reads a page of an account's deposits or withdrawals, newest first over all vaults that match, with each vault's
+ * yield. Throws `invalid_cursor` for a cursor of another list, and the errors of `readAccountVaults`.
  */
 export async function readHistoryPage<I extends Item>(
   {

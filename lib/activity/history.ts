@@ -7,7 +7,7 @@ import { divideProRata, divideRest } from './parts.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
-/** Deposit and the part of the account's current amounts that it made, in the smallest units of asset and share. */
+/** A deposit, and its part of the account's current amounts in the vault, in the smallest units of asset and share. */
 export type Deposit = {
   readonly entry: DepositEntry
   readonly status: HistoryStatus
@@ -17,9 +17,9 @@ export type Deposit = {
 }
 
 /**
- * Lists an account's deposits in one vault, in order, and divides the account's current amounts between them. The oldest requests count as
- * claimed, the next as claimable, the newest as pending. Cancellations reduce the newest ones. Shares leave first in, first out. The
- * deposits' amounts add up to the account's.
+ * Lists an account's deposits in one vault, in order, and divides the account's current amounts between them. The
+ * oldest requests count as claimed, later ones as claimable, the newest as pending. Cancellations reduce the newest
+ * requests. Shares leave first in, first out. The deposits' pending and claimable amounts add up to the account's.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
   const line = depositLine(entries, live.cancelledDeposits)
@@ -32,7 +32,7 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   const claimable = byEntry(requests, claimableParts)
   const claimableShares = byEntry(requests, divideProRata(live.claimableShares, claimableParts))
 
-  // Received shares also left first in, first out, so they are ordered among the deposits by arrival.
+  // Shares received by transfer also leave first in, first out. They are therefore sorted among the deposits by arrival.
   const deposits = entries.filter((entry) => entry.kind === 'deposit')
   const sources = entries.filter((entry) => entry.kind === 'deposit' || entry.kind === 'receive')
   const inLine = new Map(line.map((request) => [request.entry, request]))
@@ -55,14 +55,14 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   }))
 }
 
-/** Returns the cancelled assets of each deposit. */
+/** Returns the cancelled assets of each deposit request, by ledger entry. */
 export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
   return new Map(depositLine(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
 /**
- * Builds the queue of an account's deposit requests from its deposits, claims and cancellations; `granted` are cancellations that the vault
- * reports. Requests are in assets, claims pay shares.
+ * Builds the queue of an account's deposit requests from its deposits, claims and cancellations. `granted` are
+ * cancelled requests that the vault's contract reports. Requests are in assets; claims pay shares.
  */
 export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildRequestQueue([

@@ -5,13 +5,13 @@ type Moments = {
   /** Time of the last recorded block; seconds since 1970. */
   readonly recorded: bigint
   readonly head: Pick<BlockHeader, 'timestamp'> | undefined
-  /** Epoch milliseconds. */
+  /** Current time in epoch milliseconds. */
   readonly now: number
 }
 
 /**
- * Returns the seconds by which the records lag behind the chain's head. If the clock minus the finality time gives more (all nodes
- * stalled), returns that.
+ * Returns the seconds by which the records lag behind the chain's latest block. If all nodes have stalled, the clock
+ * minus the finality time gives a larger lag, which is returned instead.
  */
 export function computeLagSeconds({ finality }: Pick<EvmChain, 'finality'>, { recorded, head, now }: Moments): number {
   const byClock = Math.floor(now / 1000) - finality.seconds - Number(recorded)

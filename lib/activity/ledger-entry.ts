@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import type { DepositLocation, EntryLocation, LedgerEntry } from '../protocols/ledger-entry.ts'
 
-/** State of a deposit or withdrawal. */
+/** Status of a deposit or withdrawal. */
 export const HistoryStatus = z.enum(['pending', 'claimable', 'completed', 'cancelled'])
 export type HistoryStatus = z.output<typeof HistoryStatus>
 
 /**
- * Returns true if a deposit, withdrawal, transfer or request moves nothing. Its amount is 0, or the moved shares are worth less than one
- * unit of the asset. Anyone can make a request of 0 for another account. A cancellation without an amount moves something.
+ * Returns true if a ledger entry (deposit, withdrawal, transfer, request) moves nothing, so that callers leave it out.
+ * The entry's amount is then 0, or the moved shares are worth less than one unit of the asset. Anyone can make a
+ * request of 0 for another account. A cancellation without an amount moves something.
  */
 export function movesNothing(entry: LedgerEntry): boolean {
   if (entry.kind === 'cancel') return entry.assets === 0n
@@ -16,14 +17,14 @@ export function movesNothing(entry: LedgerEntry): boolean {
 }
 
 /**
- * Builds the key of a deposit, withdrawal or other ledger entry, unique in its vault. Pagination cursors and webhook events use it. Keys
- * sort as text in the order of the events.
+ * Builds the key of a ledger entry, unique in its vault. Pagination cursors and webhook events use the key. Keys sort
+ * as text in the order of the events.
  */
 export function buildSortKey(entry: LedgerEntry): string {
   return `${buildLocationKey(entry)}#${entry.kind}`
 }
 
-/** Builds the common start of the keys of all deposits, withdrawals and transfers that one event causes. */
+/** Builds the common start of the keys of all ledger entries that one event causes. */
 export function buildLocationKey({
   timestamp,
   chainId,

@@ -2,26 +2,33 @@ import type { Hash } from 'viem'
 import { min } from '../core/bigint.ts'
 import { divideProRata, divideRest } from './parts.ts'
 
-/** Event in the queue of an account's requests. `given` is in the unit that a claim pays, other amounts in the unit that was requested. */
+/**
+ * Event in the queue of an account's requests: a request, a cancellation or a claim. `given` is in the unit that a
+ * claim pays, other amounts in the unit that was requested.
+ */
 export type LineEvent<Entry> =
   | { readonly request: Entry; readonly amount: bigint }
   | { readonly requestId: bigint; readonly cancelled: bigint }
   | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash | null }
 
-/** Request in the queue, and the amounts cancelled and claimed so far. */
+/** Request in the queue of an account's requests. `standing` is the requested amount minus `cancelled`, the cancelled amount. */
 export type LineRequest<Entry> = {
   readonly entry: Entry
   cancelled: bigint
   standing: bigint
-  /** Claimed part of the request, amount that its claims paid, and the last claim's transaction (null before the first claim). */
+  /**
+   * `claimed`: claimed part of the request. `given`: amount that its claims paid. `claimTransactionHash`: the last
+   * claim's transaction, null before the first claim.
+   */
   claimed: bigint
   given: bigint
   claimTransactionHash: Hash | null
 }
 
 /**
- * Builds the queue of an account's requests in one vault, oldest first. A cancellation reduces the newest requests with its id. A claim
- * names no request, so it takes from the oldest uncancelled amounts, and pays each request pro rata.
+ * Builds the queue of an account's requests in one vault, oldest first. A cancellation reduces the newest requests with
+ * its id. A claim names no request, so it uses up the oldest uncancelled amounts. Each of these requests gets a pro
+ * rata part of the claim's payout.
  */
 export function buildRequestQueue<Entry extends { readonly requestId: bigint }>(
   events: readonly LineEvent<Entry>[],
@@ -74,8 +81,8 @@ function cancelFromEnd(
 }
 
 /**
- * Divides the account's pending and claimable totals between its queued requests: the newest are pending, the ones before them claimable.
- * The totals come from the vault, because claims may be rounded.
+ * Divides the account's pending and claimable totals between its queued requests. The newest requests are pending, the
+ * requests before them claimable. Both totals come from the vault's contract, because claims may be rounded.
  */
 export function divideOpenAmounts(
   line: readonly LineRequest<unknown>[],

@@ -7,11 +7,17 @@ const MissedOfKind = z.object({
   requestedId: Amount,
   /** Id of the last request that the proposed valuation includes; absent before the first proposal. */
   proposedId: Amount.optional(),
-  /** Values of `proposedId` at each settlement that left this kind unsettled, since the last one that settled it. */
+  /**
+   * `proposedId` at each settlement that left requests of this kind unsettled. The list starts anew once a settlement
+   * includes this kind.
+   */
   missedIds: z.array(Amount),
 })
 
-/** Settlements that left requests of a kind (deposit, withdrawal) unsettled. Only vaults with settlement events have them. */
+/**
+ * Settlements that left requests of a kind (deposit, withdrawal) unsettled. Only vaults with settlement events have
+ * such data.
+ */
 export const MissedSettlements = z.partialRecord(RequestKind, MissedOfKind)
 export type MissedSettlements = z.output<typeof MissedSettlements>
 
@@ -29,8 +35,8 @@ export function addMissed(
     if (step?.does === 'request') {
       const { kind, id } = step
       const { proposedId, missedIds = [] } = after[kind] ?? {}
-      // A valuation starts a new request id only if the last id had requests. So a later request with the same id shows that all others
-      // were cancelled.
+      // A vault starts a new request id at a valuation only if the last id has requests. A new request with an id that is already valued
+      // therefore shows that all earlier requests with this id were cancelled.
       const isEnded = (other: bigint) => other < id
       after[kind] = {
         requestedId: id,
@@ -55,8 +61,8 @@ export function addMissed(
 }
 
 /**
- * Counts the settlements that should have included a pending request but did not settle it. Each ended an epoch, and epoch ids grow in
- * steps of two.
+ * Counts the settlements that should have included a pending request but did not settle it. Each settlement ends an
+ * epoch, and epoch ids grow in steps of two. The distance of the ids therefore limits the count.
  */
 export function countMissed(
   missed: MissedSettlements[RequestKind],

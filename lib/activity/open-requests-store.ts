@@ -10,13 +10,12 @@ type RequestChanges = {
   readonly opened: readonly OpenRequest[]
   readonly closed: readonly OpenRequest[]
   /**
-   * True if no event announces the settlement of these requests, so the scheduled job reads them from the vault. Then `reported` of a
-   * stored request is kept.
+   * True if no event announces the settlement of these requests, so the scheduled job reads them from the vault. A
+   * stored request then keeps its `reported` amount.
    */
   readonly isAsked: boolean
 }
 
-/** Range of waiting requests to list: at most `most` requests of one kind, with ids up to `lastId`, after the request `after`. */
 type OpenRange = {
   readonly kind: RequestKind
   readonly lastId: bigint
@@ -27,8 +26,8 @@ type OpenRange = {
 const Stored = OpenRequest.extend({ pk: z.string(), sk: z.string() })
 
 /**
- * Creates the store of requests that wait for their settlement. An account's requests with one id are one item, because they
- * settle together. A settlement or a cancellation deletes it.
+ * Creates the store of requests that wait for their settlement. An account's requests with one id are one item, because
+ * the vault settles them together. A settlement or a cancellation deletes the item.
  */
 export function openRequestsStore(table: Table) {
   return {
@@ -54,7 +53,7 @@ export function openRequestsStore(table: Table) {
 
     list,
 
-    /** Gets the given requests that are still waiting, in no order. */
+    /** Gets those of the given requests that are still waiting, in no order. */
     async get(vault: VaultKey, requests: readonly RequestKey[]): Promise<OpenRequest[]> {
       return [...(await getKnown(requests.map((request) => itemKey(vault, request)))).values()]
     },

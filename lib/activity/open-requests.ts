@@ -7,29 +7,35 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 
 /**
- * Amounts of an account's requests with one id, as the vault reports them, in the requested unit. `cancelled`: amount that a cancellation
- * returns.
+ * Amounts of an account's requests with one id, as the vault's contract reports them, in the requested unit.
+ * `cancelled` is the cancelled amount that the account has not got back yet.
  */
 const RequestAmounts = z.object({ pending: Amount, claimable: Amount, cancelled: Amount })
 
 const RequestKey = z.object({ kind: RequestKind, requestId: Amount, account: Address })
-/** Key of an account's requests with one id in a vault; the vault settles them together. */
+/** Key of an account's requests with one id in a vault. The vault settles all these requests together. */
 export type RequestKey = z.output<typeof RequestKey>
 
-/** Requests with one key that wait for their settlement; `timestamp` is the time of the newest one. */
+/** An account's requests with one id that wait for their settlement. `timestamp` is the time of the newest request. */
 export const OpenRequest = RequestKey.extend({
   timestamp: Timestamp,
-  /** Amount that was published as claimable so far; only in vaults without settlement events. */
+  /** Amount that was published to clients as claimable so far; only in vaults without settlement events. */
   reported: Amount.optional(),
-  /** Amounts when the requests were last seen settled; absent if more was requested since. */
+  /** Amounts when the requests were last seen settled; absent if the account has requested more since. */
   settled: RequestAmounts.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
 
-/** Amounts of a vault's waiting requests, read at a block. They count once that block is final, if the chain still has the block's hash. */
+/**
+ * Amounts of a vault's waiting requests, read at a block. The amounts are used once that block is final, if the chain
+ * still has a block with this hash.
+ */
 export const Snapshot = StoredBlock.extend({
   hash: HashText,
-  /** `given`: amount that a claim of `claimable` pays out, in the other unit, if the vault reports it. */
+  /**
+   * `given` is the amount that a claim of `claimable` pays: shares for a deposit, assets for a withdrawal. It is absent
+   * if the vault does not report it.
+   */
   requests: z.array(RequestKey.extend({ ...RequestAmounts.shape, given: Amount.optional() })),
 })
 export type Snapshot = z.output<typeof Snapshot>
@@ -40,8 +46,9 @@ export function buildRequestName({ kind, requestId, account }: RequestKey): stri
 }
 
 /**
- * Finds the requests that ledger entries open, and those that they cancel; the last entry of a request counts. With settlement events, a
- * cancellation closes the whole request. Without them, the scheduled job reads the remaining amount from the vault (`isAsked`).
+ * Finds the requests that ledger entries open or cancel. The last entry of a request decides which. In vaults with
+ * settlement events, a cancellation closes the whole request. In other vaults, the scheduled job reads the remaining
+ * amount from the contract (`isAsked`).
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],

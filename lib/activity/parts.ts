@@ -1,6 +1,6 @@
 import { min, sum } from '../core/bigint.ts'
 
-/** Divides a whole in proportion to weights. The parts add up to the whole. */
+/** Divides a whole in proportion to weights. The parts add up to the whole, unless all weights are 0. */
 export function divideProRata(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let before = 0n
@@ -11,7 +11,7 @@ export function divideProRata(whole: bigint, weights: readonly bigint[]): bigint
   })
 }
 
-/** Returns the unspent part of each amount, if `left` remains of their sum and the first amounts are spent first. */
+/** Returns the unspent part of each amount. `left` is the unspent part of their sum. The first amounts are spent first. */
 export function divideRest(amounts: readonly bigint[], left: bigint): bigint[] {
   let rest = left
   const parts = amounts.toReversed().map((amount) => {

@@ -12,18 +12,19 @@ export type Position = {
   readonly currentValue: bigint
   readonly earnedAssets: bigint
   readonly depositCount: number
-  /** Dates of the first and last uncancelled deposit. Without one, both are the date of the first entry that moved anything in or out. */
+  /**
+   * Dates of the first and last deposit that was not cancelled. Without such a deposit, both are the date of the first
+   * ledger entry that moved assets or shares.
+   */
   readonly startDate: Date
   readonly lastDepositDate: Date
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }
 
-/** Kinds of ledger entries that by themselves bring nothing into a vault or out of it. They make no position. */
+/** Kinds of ledger entries that bring nothing into a vault or out of it. An account with only these kinds has no position. */
 const KINDS_WITHOUT_POSITION: ReadonlySet<LedgerEntry['kind']> = new Set(['cancel', 'redeem', 'cancelRedeem', 'paid'])
 
-/**
- * Builds an account's position from its deposits, withdrawals and transfers in one vault, in order; null if none moved anything in or out.
- */
+/** Builds an account's position from its ledger entries in one vault, in order; null if no entry moved anything in or out. */
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
   const first = entries.find(({ kind }) => !KINDS_WITHOUT_POSITION.has(kind))
   if (!first) return null
@@ -41,7 +42,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
     else if (kind === 'receive') totalDepositedAssets += entry.assets ?? live.worth(entry.shares)
     else if (kind === 'send') totalWithdrawnAssets += entry.assets ?? live.worth(entry.shares)
   }
-  // Assets in a cooldown, or claimable after it, are not withdrawn yet.
+  // Assets in a cooldown, or claimable after a cooldown, are not withdrawn yet.
   if (live.cooldown) {
     totalWithdrawnAssets = max(0n, totalWithdrawnAssets - live.cooldown.pendingAssets - live.claimableRedeemAssets)
   }
@@ -61,7 +62,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
   }
 }
 
-/** Returns true if all amounts and their sum are from 0 to 2^256 - 1. A vault can report false events and balances. */
+/** Returns true if all amounts and their sum are from 0 to 2^256 - 1. A vault's contract can report false events and balances. */
 export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
   const moved = sum(entries.map((entry) => ('assets' in entry ? (entry.assets ?? 0n) : 0n)))
   const { pendingAssets, claimableShares, shares, sharePrice } = live

@@ -15,27 +15,36 @@ import { isKnownEvent, standardize } from './events.ts'
 import { foldEvents, transactionsOf } from './fold.ts'
 import { buildLocationKey } from './ledger-entry.ts'
 
-/** Codec of an event's arguments. Whole numbers are stored as decimal text, because they have up to 256 bits; addresses in hexadecimal. */
+/**
+ * Codec of a stored event's arguments. Whole numbers are stored as decimal text, because they have up to 256 bits;
+ * addresses in hexadecimal.
+ */
 const Arguments = z.codec(z.record(z.string(), z.unknown()), z.record(z.string(), z.unknown()), {
   decode: (stored) => mapValues(stored, (value) => (isDigits(value) ? BigInt(value) : value)),
   encode: (args) => mapValues(args, (value) => (typeof value === 'bigint' ? value.toString() : value)),
 })
 
-/** Stored item: one transaction's decoded events in one vault, for one account that they affect; `timestamp` in seconds since 1970. */
+/**
+ * Stored item: the decoded events of one transaction in one vault, for one account that they affect. `timestamp` is in
+ * seconds since 1970.
+ */
 export const RecordedEvents = z.object({
   chainId: ChainId,
   vault: AddressText,
   transactionHash: TransactionHash,
   blockNumber: Amount,
   timestamp: Amount,
-  /** True if the item has only the events that name the account, not its whole transaction. */
+  /** True if the item has only the transaction's events that name the account. */
   isPartial: z.literal(true).optional(),
   events: z.array(
     z.object({
       logIndex: z.number().int(),
       name: z.string(),
       args: Arguments,
-      /** Vault's assets and share supply after an event that moves shares between owners, or the moved shares with their value. */
+      /**
+       * Assets and share supply that value the shares which this event moves between owners. The pair is either the
+       * vault's totals, or the moved shares and their value.
+       */
       ledger: Ledger.optional(),
     }),
   ),
@@ -50,19 +59,22 @@ const StoredEvents = z.looseObject({
 })
 type StoredEvents = z.output<typeof StoredEvents>
 
-/** Maximum number of a transaction's events stored completely for each account, and maximum number per item: about 20 KB. */
+/** Maximum number of events of a transaction that is stored as a whole for each affected account. */
 const MAX_WHOLE = 20
+/** Maximum number of events in one stored item: about 20 KB. */
 const ITEM_EVENTS = 100
 /**
- * Maximum number of events that one response reads: about two seconds of CPU. Each vault may take at most a quarter of what is left. So
- * thousands of transfers by third parties in some vaults leave enough for others.
+ * Maximum number of events that one response reads, about two seconds of CPU. Each vault may use at most a quarter of
+ * what is left. Third parties can create thousands of transfers in some vaults, and enough events still remain for
+ * other vaults.
  */
 const MAX_EVENTS = 100_000
 const SHARE_OF_VAULT = 4
 
 /**
- * Builds the stored items of a vault's events, one per transaction and affected account. An item has the whole transaction, because one
- * event may explain another. For a large transaction it has only the events that name the account.
+ * Builds the stored items of a vault's events, one for each transaction and affected account. An item has the whole
+ * transaction, because one event may explain another. An item of a large transaction has only the events that name the
+ * account.
  */
 export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]): Item[] {
   return transactionsOf(events).flatMap((transaction) => {
@@ -120,8 +132,9 @@ export function foldRecorded(
 }
 
 /**
- * Lists the recorded events of an account in each of these vaults, in order; undefined for a vault with too many. Reads pages in key order.
- * If a page ends in an unlisted vault, or in one with too many events, the vault's rest is skipped.
+ * Lists the recorded events of an account in each of these vaults, in the order of the vaults; undefined for a vault
+ * with too many events. Reads pages in key order. If a page ends in a vault that is not listed, or has too many events,
+ * the rest of that vault is skipped.
  */
 export async function listRecorded(
   table: Table,
@@ -149,7 +162,7 @@ export async function listRecorded(
     const prefix = recordedPrefix(end.chainId, end.vault)
     const ofVault = found.get(prefix)
     if (ofVault && (counts.get(prefix) ?? 0) <= share) {
-      // Smallest key after the last one read.
+      // Smallest key after the last key that was read.
       from = `${end.sk}\0`
     } else {
       if (ofVault) found.set(prefix, undefined)
@@ -160,8 +173,8 @@ export async function listRecorded(
 }
 
 /**
- * Parses a stored item. Throws UnknownFormError if a newer version of the software stored an unknown event: without it, amounts would be
- * wrong.
+ * Parses a stored item. Throws UnknownFormError for an event that only a newer version of the software knows. Without
+ * that event, amounts would be wrong.
  */
 function parseRecorded(item: StoredEvents): RecordedEvents {
   const recorded = parseItem(RecordedEvents, item)
@@ -177,7 +190,6 @@ function partitionOf(account: Address): string {
   return `ACCOUNT#${account}`
 }
 
-/** Builds the common start of the sort keys of an account's events in a vault, to read or skip them. */
 function recordedPrefix(chainId: number, vault: Address): string {
   return `EVENT#${chainId}#${vault}#`
 }

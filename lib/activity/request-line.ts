@@ -9,8 +9,8 @@ import { redemptionLine } from './withdrawals.ts'
 export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
 
 /**
- * Builds the queue of an account's requests of one kind, oldest first. `entries` are its deposits, withdrawals, claims and cancellations;
- * `granted` are cancellations that the vault reports.
+ * Builds the queue of an account's requests of one kind, oldest first. `entries` are the account's deposits,
+ * withdrawals, claims and cancellations. `granted` are cancelled requests that the vault's contract reports.
  */
 export function buildRequestLine(
   kind: RequestKind,

@@ -11,7 +11,7 @@ import { findVault, type Vault } from '../vaults/vault.ts'
 import { readAccountEntries } from './account-vaults.ts'
 import { countMissed } from './missed-settlements.ts'
 
-/** Milliseconds until the next poll for a settlement: curators settle every few hours or days. */
+/** Milliseconds after which the API's caller should poll again for a settlement. Curators settle every few hours or days. */
 const SETTLEMENT_POLL_MS = 30_000
 
 type Services = Parameters<typeof readAccountEntries>[0] & {
@@ -24,7 +24,10 @@ type StatusRequest = {
   readonly query: { readonly userAddress: Address; readonly chainId?: number | undefined }
 }
 
-/** Kind of requests: `of` reads them from an account's snapshot and returns their amounts, last id and the vault's epoch. */
+/**
+ * A kind of requests: deposits or withdrawals. `of` reads them for an account whose balances are read already.
+ * `amounts` returns their amounts, the last request's id and the vault's epoch.
+ */
 type Kind<R> = {
   readonly kind: RequestKind
   readonly of: (account: AccountSnapshot) => RequestCompletion<R>
@@ -38,9 +41,10 @@ type Kind<R> = {
 }
 
 /**
- * Reads the state of an account's requests of a kind in an asynchronous vault. Returns the requests, the shares in the wallet, the status
- * while one is open, and the other response fields. `listEntries` reads the account's ledger entries only once. Throws
- * `deposit_status_not_applicable` or `withdraw_status_not_applicable` for a vault without requests, and `upstream_*`.
+ * Reads the state of an account's requests of one kind in an asynchronous vault. Returns the requests, the shares in
+ * the wallet, the status of an open request (`open`), and the other response fields (`reply`). `listEntries` reads the
+ * account's ledger entries only once. Throws `deposit_status_not_applicable` or `withdraw_status_not_applicable` for a
+ * vault without such requests. Also throws `upstream_*`.
  */
 export async function readRequestStatus<R extends object>(
   services: Services,
@@ -93,7 +97,10 @@ function openStatus(
   return pending > 0n ? 'pending' : undefined
 }
 
-/** Describes a pending request, for users. */
+/**
+ * Describes a pending request for users. `missed` is the number of settlements that should have settled the request but
+ * did not.
+ */
 export function describePending(what: 'Deposit' | 'Withdrawal', missed: number | null): string {
   if (!missed) return `${what} request submitted, awaiting curator settlement.`
   const settlements = missed === 1 ? '1 settlement' : `${missed} settlements`

@@ -11,7 +11,7 @@ import { buildShareNow, placeFields, shareFields } from './entry-responses.ts'
 import { HistoryStatus } from './ledger-entry.ts'
 import type { Position } from './position.ts'
 
-/** Common fields of the deposit and the withdrawal status. */
+/** Common response fields of a deposit status and a withdrawal status. */
 export const RequestStatus = z.object({
   vaultAddress: Address,
   userAddress: Address,
@@ -72,13 +72,13 @@ export const PositionResponse = z
   })
   .meta({ id: 'Position', description: "A user's deposits, withdrawals, holdings and earnings in a vault" })
 
-/** Reasons why vaults were omitted, by chain id. */
+/** Reasons why a response omits vaults, by chain id. */
 export const ChainErrors = z
   .record(z.string(), z.string())
   .optional()
   .describe('Reasons why the list omits vaults, all or some of a chain, by chain id')
 
-/** Filters and page of a history request. */
+/** Query parameters for a list of deposits or withdrawals. */
 export const HistoryQuery = z.object({
   limit: PageLimit.default(50).describe('Page size, 1 to 100'),
   cursor: PageCursor,
@@ -87,7 +87,7 @@ export const HistoryQuery = z.object({
   status: field(HistoryStatus, 'invalid_status').optional().describe('Only this status'),
 })
 
-/** Fields of a history page other than its items. */
+/** Response fields of a page of deposits or withdrawals, other than its items. */
 export const HistoryPage = z.object({
   userAddress: Address,
   ...Page.shape,

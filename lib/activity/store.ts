@@ -20,39 +20,43 @@ import { OpenRequest } from './open-requests.ts'
 import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
 
 /**
- * Point up to which a vault's events are recorded, with values for the next run. It is one item, so its fields never contradict each other.
+ * Recording progress of a vault: the block up to which its events are recorded, with values for the next run of the
+ * scheduled job. All fields are in one item, so they never contradict each other.
  */
 export const VaultProgress = KnownPrices.extend({
-  /** Grows with each write; absent before the first. */
+  /** Number of writes so far, which detects concurrent writes; absent before the first write. */
   version: z.number().int().optional(),
   /** Last block whose events are recorded. */
   through: z.number().int(),
   /** Time of the block `through` in seconds since 1970; absent if unknown. */
   timestamp: Amount.optional(),
   ledger: Ledger,
-  /** Id of the last settled request of each kind, in vaults with settlement events; absent before the first. */
+  /** Id of the last settled request of each kind, in vaults with settlement events; absent before the first settlement. */
   settledIds: z.partialRecord(RequestKind, Amount).optional(),
   waits: WaitsByKind.optional(),
   missed: MissedSettlements.optional(),
-  /** True if requests may be waiting whose settlement no event announces. */
+  /** True if the vault may have waiting requests whose settlement no event announces. */
   hasAsked: z.boolean().optional(),
-  /** Time at which the scheduled job last read the vault's price and state at the chain's head; seconds since 1970. */
+  /** Time at which the scheduled job last read the vault's price and state at the chain's latest block; seconds since 1970. */
   refreshedAt: Amount.optional(),
   state: z.string().optional(),
   /**
-   * Last block whose events are not published: the latest one when the vault was added. Without it, the last final block when the scheduled
-   * job first saw the vault.
+   * Last block whose events are not published to clients: the latest block when the vault was added. If that block is
+   * unknown, it is the last final block when the scheduled job first saw the vault.
    */
   eventsAfter: z.number().int().optional(),
-  /** Block of the earliest stored snapshot whose requests are not yet settled. */
+  /** Block of the earliest stored snapshot of waiting requests that is not processed yet. */
   snapshotAt: Amount.optional(),
-  /** Waiting request after which the next run reads on, if one run cannot read all of them. */
+  /**
+   * Last waiting request that was read, by kind, if one run of the job cannot read all requests. The next run continues
+   * after that request.
+   */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
-  /** Events in non-final blocks that were published, or are about to be, in order of detection. */
+  /** Events in non-final blocks that were published to clients, or are about to be, in order of detection. */
   latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
   /**
-   * Pause state of the vault in final blocks, and a change of it that is not final yet. `since`: first block at which the scheduled job saw
-   * the change.
+   * `isFinal`: true if the vault is paused in final blocks. `change`: a pause or resumption that is not final yet.
+   * `since`: first block at which the scheduled job saw that change.
    */
   paused: z
     .object({
@@ -63,24 +67,24 @@ export const VaultProgress = KnownPrices.extend({
 })
 export type VaultProgress = z.output<typeof VaultProgress>
 
-/** Returns the initial progress of a vault without recorded events. */
+/** Returns the initial recording progress of a vault without recorded events. */
 export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): VaultProgress {
   return { through: firstBlock - 1, ledger: { assets: 0n, supply: 0n } }
 }
 
-/** Vault and its events to record. */
+/** A vault, and its new events to record. */
 export type VaultRecords = Pick<Posted, 'events'> & { readonly vault: VaultOnChain }
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 
 /**
- * Creates the store of recorded events. Events are final, and equal events make equal items under equal keys. So a repeated write
- * changes nothing, and batches need no condition.
+ * Creates the store of vaults' recorded events. Events are final, and equal events make equal items under equal keys. A
+ * repeated write therefore changes nothing, and batches need no condition.
  */
 export function recordsStore(table: Table) {
   /**
-   * Gets the stored progress of these vaults, in order; undefined for a vault without recorded events. With `isConsistent: false` the read
-   * costs half, but may be some moments old.
+   * Gets the stored recording progress of these vaults, in order; undefined for a vault without recorded events. A read
+   * with `isConsistent: false` costs half, but may miss the last writes.
    */
   async function getProgress(
     vaults: readonly VaultKey[],
@@ -92,14 +96,15 @@ export function recordsStore(table: Table) {
   }
 
   return {
-    /** Records events of vaults. If it throws, only some of them may be recorded. */
+    /** Records events of vaults. After an error, only some of the events may be recorded. */
     async record(records: readonly VaultRecords[]): Promise<void> {
       const items = records.flatMap(({ vault, events }) => recordedItems(vault, events))
       await table.putMany(items)
     },
 
     /**
-     * Lists an account's ledger entries in each of these vaults, in order, from its recorded events; undefined for a vault with too many.
+     * Lists an account's ledger entries from its recorded events, one list for each of these vaults, in order;
+     * undefined for a vault with too many events.
      */
     async listEntries(account: Address, vaults: readonly VaultOnChain[]): Promise<(LedgerEntry[] | undefined)[]> {
       const recorded = await listRecorded(table, account, vaults)
@@ -111,14 +116,15 @@ export function recordsStore(table: Table) {
 }
 export type RecordsStore = ReturnType<typeof recordsStore>
 
-/** Creates the store for the scheduled job and operators, who also write each vault's progress. */
+/** Creates the store of recorded events for the scheduled job and operators. They also write each vault's recording progress. */
 export function recordingStore(table: TransactingTable) {
   return {
     ...recordsStore(table),
 
     /**
-     * Writes each vault's progress, only if it has not changed since it was read. Write the vaults' events first. Returns each progress as
-     * stored; undefined if another run wrote it meanwhile.
+     * Writes each vault's recording progress, unless another run of the job has written it since it was read. The
+     * caller must write the vault's events first, because the next run reads only later events. Returns each progress
+     * as stored; undefined for a vault that another run wrote.
      */
     async putProgress(
       progress: readonly (readonly [VaultKey, VaultProgress])[],
@@ -139,5 +145,8 @@ function progressKey(vault: VaultKey) {
   return { pk: vaultPartition(vault), sk: 'PROGRESS' }
 }
 
-/** Returns the progress of vaults, in order, cached in this container's memory; undefined for one without recorded events. */
+/**
+ * Returns the recording progress of vaults, in order, cached in this container's memory; undefined for a vault without
+ * recorded events.
+ */
 export type RecallProgress = (vaults: readonly VaultKey[]) => Promise<(VaultProgress | undefined)[]>

@@ -37,13 +37,16 @@ type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'last
 /** Vault, and the block up to which its events are recorded. */
 export type VaultWithProgress = { readonly vault: Vault; readonly progress: RecordsEnd }
 
-/** Vault's events that are not recorded yet, up to a block: all of them, or only those that name the account. */
+/**
+ * Vault's events that are not recorded yet, up to a block. `isWhole` is true for all events, false for only those that
+ * name the account.
+ */
 export type UnrecordedEvents = { readonly events: readonly VaultEvent[]; readonly isWhole: boolean }
 
-/** Events that are not recorded yet, or the error of their read, by vault. */
+/** Vaults' events that are not recorded yet, or the error of their read. */
 export type UnrecordedEventsByVault = ReadonlyMap<Vault, Result<UnrecordedEvents>>
 
-/** Account, and the chain on which it is read; `now` in epoch milliseconds. */
+/** Account, and the reader of the chain on which the account is read. `now` returns epoch milliseconds. */
 export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
 
 /** Error for a vault that is left out of a response though its chain can be read. The response contains `reason`. */
@@ -56,24 +59,32 @@ export class LeftOutError extends AppError {
   }
 }
 
-/** Maximum age, in milliseconds, of the last recorded block. Reading more events than that takes too long for a request. */
+/**
+ * Maximum age, in milliseconds, of the last recorded block. Reading the events after an older block takes too long for
+ * an API request.
+ */
 const MAX_TAIL_MS = 2 * DAY_MS
-/** Maximum number of events of one call. If the node refuses it, smaller calls are tried for `TAIL_MS` milliseconds. */
+/**
+ * Maximum number of events that one filter may match. If the node refuses the whole range, smaller calls are tried for
+ * `TAIL_MS` milliseconds.
+ */
 const MAX_EVENTS = 1_000
-/** Maximum bytes of a response: enough for MAX_EVENTS events, and quick to read. */
+/** Maximum bytes of a node's response: enough for MAX_EVENTS events, and quick to read. */
 const MAX_BYTES = 2 * 2 ** 20
 const TAIL_MS = 4_000
-/** Maximum number of an account's share transfers whose values are read, in all vaults of a chain. */
+/** Maximum number of an account's share transfers whose values are read, in all vaults of a chain together. */
 const MAX_MOVES = 50
 /**
- * Maximum number of times that a failed read is retried with halves of its vaults: enough to find one of 256. Each faulty vault costs at
- * most two requests per halving. All faulty vaults together cost at most two per vault.
+ * Maximum number of times that a failed read is repeated with each half of its vaults. Eight times are enough to find
+ * one faulty vault of 256. Each faulty vault costs at most two requests per halving. All faulty vaults together cost at
+ * most two requests per vault.
  */
 const MAX_HALVINGS = 8
 
 /**
- * Reads the events of vaults that are not recorded yet, up to a block. Reads all events of vaults with recent records in one request. If
- * these are too many, and for vaults whose records lag, it reads only the events that name the account.
+ * Reads the events of vaults that are not recorded yet, up to block `to`. Reads all events of vaults with recent
+ * records in one request. If these events are too many, or the records of a vault lag, reads only the events that name
+ * the account. A vault whose records are more than two days old gets an error.
  */
 export async function readUnrecordedEvents(
   on: ChainAccount,
@@ -94,7 +105,7 @@ export async function readUnrecordedEvents(
   return await valueTails(on, followed, new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()]))
 }
 
-/** Values the account's last share transfers for which no event has a price, with one request. */
+/** Reads the values of the account's last share transfers for which no event has a price, with one request. */
 async function valueTails(
   on: ChainAccount,
   followed: readonly VaultWithProgress[],
@@ -109,7 +120,7 @@ async function valueTails(
   if (moved.length === 0) return tails
   const moves = lastMoves(moved, MAX_MOVES)
   const calls = moves.map(({ call, event }) => ({ call, block: event.location.blockNumber }))
-  // A failed read is ignored: such transfers are valued at the last known price.
+  // A failed read is ignored. The transfers are then valued at the last known price.
   const read = await toResult(readCallsAt(on.reader, calls))
   const values = 'value' in read ? read.value.values : []
   return new Map(
@@ -121,8 +132,8 @@ async function valueTails(
 }
 
 /**
- * Derives an account's ledger entries from events that are not recorded yet, up to a block. Throws `upstream_*`, also for contradictory
- * events.
+ * Derives an account's ledger entries from events that are not recorded yet, up to a block. Throws `upstream_*`, also
+ * if the vault's events contradict each other.
  */
 export async function deriveUnrecordedEntries(
   on: ChainAccount,
@@ -133,7 +144,8 @@ export async function deriveUnrecordedEntries(
   const { vault, progress } = followed
   const { through } = progress
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
-  // Other accounts' events set the price, and a complete list (`isWhole`) has them. For vaults without price events, the values were read.
+  // Other accounts' events set the share price, and a complete list (`isWhole`) has these events. In vaults without price events, the
+  // values were read from the contract.
   const isEnough = isWhole || !getProtocol(vault).books.foldLedgers
   const posted = isEnough ? valueAndFoldEvents(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
@@ -142,8 +154,8 @@ export async function deriveUnrecordedEntries(
 }
 
 /**
- * Derives ledger entries from an account's events in a vault. Other accounts' events, read here, set the price that values its share
- * transfers.
+ * Derives ledger entries from an account's events in a vault. First reads the events of other accounts that set the
+ * share price, because the price values the account's share transfers.
  */
 async function postOfAccount(
   on: ChainAccount,
@@ -155,7 +167,8 @@ async function postOfAccount(
   const last = moved.at(-1)?.location.blockNumber
   if (last === undefined) return valueAndFoldEvents(vault, progress, own)
   const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
-  // Up to the last share transfer, `all` has every event that changes the price; after it, only the account's events.
+  // `all` has every event that changes the price up to the account's last share transfer. After that transfer it has only the account's
+  // events, so these are valued separately.
   const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
   const before = valueAndFoldEvents(vault, progress, all.filter(isBefore))
   const after = valueAndFoldEvents(
@@ -173,7 +186,7 @@ export function createContradictionError(): AppError {
 
 type Read = readonly [Vault, Result<UnrecordedEvents>]
 
-/** Reads all events of vaults with one request; undefined if they are too many or too slow. */
+/** Reads all events of vaults with one request; undefined if there are too many events or the read takes too long. */
 async function readWhole(
   on: ChainAccount,
   followed: readonly VaultWithProgress[],
@@ -188,7 +201,7 @@ async function readWhole(
   return isOutage ? vaults.map((vault) => [vault, read]) : undefined
 }
 
-/** Reads the events of vaults that name the account, in one request; if that fails, retries with half of the vaults each. */
+/** Reads the events of vaults that name the account, in one request. After a failure, retries with each half of the vaults. */
 async function readOfAccount(
   on: ChainAccount,
   followed: readonly VaultWithProgress[],
@@ -207,7 +220,7 @@ async function readOfAccount(
   )
   if ('value' in read) return divide(followed, read.value, false)
   const { error } = read
-  // An attacker can create too many events of an account in one vault; the other vaults must not wait long for that vault.
+  // An attacker can create too many events of an account in one vault. The other vaults must not wait long for that vault.
   const isLate = error.code === 'upstream_timeout'
   const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutError)
   const maxHalvings = isOutage ? 0 : isLate ? 1 : MAX_HALVINGS
@@ -225,7 +238,6 @@ function divide(followed: readonly VaultWithProgress[], all: readonly VaultEvent
   return followed.map(({ vault }) => [vault, { value: { events: events.get(vault.address) ?? [], isWhole } }])
 }
 
-/** Reads all events that change the vault's price, with one more request. */
 function readPriceEvents(on: ChainAccount, followed: VaultWithProgress, to: bigint): Promise<VaultEvent[]> {
   const { vault } = followed
   const zero = pad(zeroAddress, { size: 32 })
@@ -236,8 +248,9 @@ function readPriceEvents(on: ChainAccount, followed: VaultWithProgress, to: bigi
 }
 
 /**
- * Reads the events that match the filters, from the block after the earliest recorded one up to `to`; in order, each only one time. Sends
- * one request if the node accepts the range. Throws LeftOutError for too many events.
+ * Reads the events that match the filters, in order and without duplicates. The range begins after the oldest recorded
+ * block of the vaults and ends at `to`. Sends one request if the node accepts the range. Throws LeftOutError for too
+ * many events.
  */
 async function readEvents(
   on: ChainAccount,
@@ -261,7 +274,10 @@ async function readEvents(
   return inOrder(parseVaultEvents(vaults, logs, (log) => (own.has(log) ? timestampOf(log) : 0n), ofAccount))
 }
 
-/** Reads all events of a filter, from a first call, or from smaller ones if that was refused. Throws LeftOutError for too many events. */
+/**
+ * Returns all events of a filter. `first` is the outcome of one call for the whole range. If the node refused that
+ * call, smaller calls follow. Throws LeftOutError for too many events.
+ */
 async function readAllLogs(
   { reader, now }: ChainAccount,
   filter: LogFilter,
@@ -282,7 +298,7 @@ async function readAllLogs(
 }
 
 function accountTopic(account: Address): Hex {
-  // The cast: the lower case of an address is hexadecimal too.
+  // The cast is right: the lower case of an address is hexadecimal too.
   return pad(account.toLowerCase() as Hex, { size: 32 })
 }
 

@@ -8,7 +8,6 @@ import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { findMoves, transactionsOf } from './fold.ts'
 
-/** Shares that an event moves between owners, and the contract call that returns their value. */
 type Move = {
   readonly event: VaultEvent
   readonly shares: bigint
@@ -16,7 +15,10 @@ type Move = {
   readonly call: Call<bigint>
 }
 
-/** Lists the share transfers of a vault without price events; empty for other vaults. */
+/**
+ * Lists the share transfers of a vault without price events; empty for other vaults. Each has the contract call that
+ * returns its value.
+ */
 export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): Move[] {
   const { shareValue } = getProtocol(vault)
   if (!shareValue) return []
@@ -27,7 +29,10 @@ export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): M
   )
 }
 
-/** Adds values to the events of these share transfers, as ledgers. `values`: in the order of `moves`, undefined if unknown. */
+/**
+ * Adds values to the events of these share transfers. `values` are in the order of `moves`, in the asset's smallest
+ * unit, undefined if unknown.
+ */
 export function valueMoves(
   events: readonly VaultEvent[],
   moves: readonly Move[],
@@ -36,7 +41,7 @@ export function valueMoves(
   const ledgers = new Map(
     moves.flatMap(({ event, shares, wholeShare }, index): [VaultEvent, Ledger][] => {
       const assets = values[index]
-      // A vault may return 0 before its price is set. Only less than a whole share can be worth 0.
+      // A vault may return 0 before its price is set. The value 0 is accepted only for less than one whole share.
       const isUnset = assets === 0n && shares >= wholeShare
       return assets === undefined || isUnset ? [] : [[event, { assets, supply: shares }]]
     }),
@@ -48,19 +53,23 @@ export function valueMoves(
   })
 }
 
-/** Returns the last share transfers, in block order, at most `max`. */
+/** Returns the last share transfers in block order, at most `max` transfers. */
 export function lastMoves(moves: readonly Move[], max: number): Move[] {
   return moves.toSorted((one, other) => compareLocation(one.event.location, other.event.location)).slice(-max)
 }
 
 const RETRYABLE: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
 
-/** Results of calls, undefined for failed ones. `isForgotten`: the node has no state of any of their blocks. */
+/**
+ * Results of contract calls, undefined for failed calls. `isForgotten` is true if the node no longer has the state of
+ * any of their blocks.
+ */
 type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgotten: boolean }
 
 /**
- * Makes each call at the state after its block, all in one request. Most nodes keep the states of 128 blocks; with two hosts, both need the
- * states. Throws `upstream_timeout` and `upstream_unavailable`, which may succeed on a retry.
+ * Makes each contract call on the state after its block, all in one HTTP request. Most nodes keep the states of 128
+ * blocks; with two hosts, both need the states. Throws only `upstream_timeout` and `upstream_unavailable`, because a
+ * retry may then succeed.
  */
 export async function readCallsAt<T>(
   reader: ChainReader,

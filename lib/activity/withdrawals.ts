@@ -10,12 +10,13 @@ type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
 type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
 
 /**
- * Withdrawal, by request or instant, and the amounts of its pending, claimable and paid parts; in the smallest units of asset and share.
+ * A withdrawal, by request or instant, with its pending, claimable and paid amounts, in the smallest units of asset and
+ * share.
  */
 export type Withdrawal = {
   readonly entry: RequestEntry | PaymentEntry
   readonly status: HistoryStatus
-  /** Assets that are paid, claimable or fixed; null while a part waits for a settlement. */
+  /** Assets that are paid or claimable, or were fixed at the request; null while some of the shares wait for a settlement. */
   readonly assets: bigint | null
   readonly pendingShares: bigint
   readonly claimableShares: bigint
@@ -27,9 +28,10 @@ export type Withdrawal = {
 }
 
 /**
- * Lists an account's withdrawals in one vault, in order, and divides the account's redemptions between them. The oldest requests count as
- * paid, the next as claimable, the newest as pending. Cancellations reduce the newest ones. `status` is the least advanced state of a
- * request's parts. Assets are divided pro rata, and add up to the account's total.
+ * Lists an account's withdrawals in one vault, in order, and divides the account's redemption amounts between them. The
+ * oldest requests count as paid, later ones as claimable, the newest as pending. Cancellations reduce the newest
+ * requests. `status` is the least advanced state of a request's amounts. Claimable assets are divided pro rata, and add
+ * up to the account's total.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
   const line = redemptionLine(entries, live.cancelledRedemptions)
@@ -66,7 +68,8 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
 }
 
 /**
- * Builds a withdrawal whose assets were fixed at the request. Amounts that are neither pending nor claimable count as paid, to any account.
+ * Builds a withdrawal whose assets were fixed at the request. Assets that are neither pending nor claimable count as
+ * paid, whichever account received them.
  */
 function fixedWithdrawal(
   entry: FixedRequest,
@@ -93,8 +96,9 @@ function fixedWithdrawal(
 }
 
 /**
- * Builds the queue of an account's redemption requests from its withdrawals, claims and cancellations; `granted` are cancellations that the
- * vault reports. Requests are in shares, claims pay assets. Requests with fixed assets are in assets instead, with `given` in shares.
+ * Builds the queue of an account's redemption requests from its withdrawals, claims and cancellations. `granted` are
+ * cancelled requests that the vault's contract reports. Requests are in shares; claims pay assets. Requests with fixed
+ * assets are in assets instead, with `given` in shares.
  */
 export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   const paid = matchPayments(entries)
@@ -134,6 +138,6 @@ function statusOf({ pendingShares, claimableShares, paidShares, cancelledShares 
   if (pendingShares > 0n) return 'pending'
   if (claimableShares > 0n) return 'claimable'
   if (paidShares > 0n) return 'completed'
-  // An amount that was neither paid nor cancelled may be unsettled, though the vault reports nothing pending.
+  // Shares that were neither paid nor cancelled may be unsettled, though the vault reports nothing pending.
   return cancelledShares > 0n ? 'cancelled' : 'pending'
 }

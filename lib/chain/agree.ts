@@ -15,44 +15,54 @@ import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Returns the reader of a chain. */
+/** Function that returns the reader of the chain with this id. */
 export type GetReader = (chainId: number) => ChainReader
 
-/** Function that reads chains. It runs on several hosts, at the same time or later, so it must write nothing. */
+/** Callback that reads chains. It runs once for each host, possibly several times, so it must not write anything. */
 type Work<T> = (getReader: GetReader) => Promise<T>
 
 /**
- * Combines the values of two hosts, read at an older and a newer head, into the one that both confirm. Returns
- * undefined if they disagree. `heads` are in the same order, and undefined if no head was read.
+ * Merges the values that two hosts returned into one value that both confirm; undefined if the hosts disagree. The host
+ * of `older` had the older latest block. `heads` has both latest blocks in the same order, undefined if none was read.
  */
 export type CombineValues<T> = (older: T, newer: T, heads: readonly (HashedHeader | undefined)[]) => T | undefined
 
 /**
- * Runs work on two RPC hosts of each of these chains and returns the value that both agree on. Values must be equal
- * unless `combine` says otherwise. After a difference both run once more, at the older head. Runs the work once if
- * every chain has one host. Throws `nodes_disagree`, or an error of the work at both hosts, or `second_node_silent` if
- * only one host serves.
+ * Runs `work` on two RPC hosts of each of these chains and returns the value that both hosts agree on. Values must be
+ * equal unless `combine` says otherwise. If the values differ, both hosts run `work` again at the older latest block.
+ * If every chain has only one host, `work` runs once, without a comparison.
+ * Throws `nodes_disagree` if the values still differ. Throws `second_node_silent` if only one host responds. Throws the
+ * error of `work` if both runs throw the same error.
  */
 export type RunAgreed = <T>(chainIds: readonly number[], work: Work<T>, combine?: CombineValues<T>) => Promise<T>
 
-/** A chain with its hosts, in the order of preference. */
+/** A chain and one RPC client for each of its hosts, the preferred host first. */
 export type Hosts = { readonly chain: EvmChain; readonly rpcs: readonly Rpc[] }
 
-/** Maximum lag between the latest blocks of healthy hosts: five seconds plus one for their responses, or two blocks. */
+/**
+ * Maximum lag, in seconds, of a healthy host's latest block behind another host's: five, plus one for a slow response.
+ * On chains with slow blocks the maximum is two blocks instead.
+ */
 const MAX_LAG_SECONDS = 6
 const MAX_LAG_BLOCKS = 2
-/** Maximum age in seconds of the block for the second run. A host whose head is older is treated as dishonest rather than late. */
+/**
+ * After a disagreement, both hosts read again at one block. That block may be at most this many seconds older than the
+ * newest block seen. A host with an older block counts as wrong, not as late.
+ */
 const MAX_PINNED_SECONDS = 60n
-/** Minimum milliseconds to wait for the second of two hosts before a third one is called too. */
+/** Minimum milliseconds to wait for the second host's result before a third host is called too. */
 const MIN_HEDGE_MS = 50
 
 const SIMULATION = 'eth_simulateV1'
 const HEADER = 'eth_getBlockByNumber'
 const TAGS: readonly unknown[] = ['latest', 'safe', 'finalized']
-/** Methods without a block parameter whose results nevertheless depend on the head. */
+/** RPC methods without a block parameter whose results still depend on the node's latest block. */
 const AT_HEAD = ['eth_getTransactionReceipt']
 
-/** Creates the function that runs work on two of the hosts at these URLs. Chains without URLs use the registry's public ones. */
+/**
+ * Creates the RunAgreed function for the RPC hosts at these URLs, by chain id. Chains without URLs use the registry's
+ * public ones.
+ */
 export function createAgreement(rpcUrls: RpcUrls, environment: HttpEnvironment): RunAgreed {
   return createAgreementOf((chainId) => {
     const chain = findChain(chainId)
@@ -61,7 +71,10 @@ export function createAgreement(rpcUrls: RpcUrls, environment: HttpEnvironment):
   }, environment)
 }
 
-/** Creates the function that runs work on two of these hosts; looks up the hosts of each chain once. `now` is in milliseconds. */
+/**
+ * Creates the RunAgreed function for the hosts that `findHosts` returns. Calls `findHosts` once for each chain. `now`
+ * returns milliseconds.
+ */
 export function createAgreementOf(
   findHosts: (chainId: number) => Hosts,
   { now }: Pick<HttpEnvironment, 'now'> = { now: () => performance.now() },
@@ -89,7 +102,8 @@ export function createAgreementOf(
     const heads = oldestHeads(pair)
     const simulator = pair[0].canSimulate === pair[1].canSimulate ? undefined : pair.find((one) => one.canSimulate)
     let last: readonly Attempt<unknown>[] = pair
-    // The first try is at the older head. The second is a few blocks earlier, because some nodes behind a URL may not know that head yet.
+    // The first try reads at the older latest block. The second try reads a few blocks earlier, because some nodes behind a URL may not
+    // have that latest block yet.
     for (const isEarlier of heads.size > 0 ? [false, true] : []) {
       const pinned = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
       const again = await gather(lists, { work, now, pinned })
@@ -107,9 +121,11 @@ export function createAgreementOf(
 
 type HostList = {
   readonly count: number
-  /** Returns the first host in the order that is not in `taken`. The only host of a chain serves every attempt. */
+  /**
+   * Returns the most preferred host that is not in `taken`. A chain's only host is always returned, because no other
+   * can serve.
+   */
   readonly take: (taken: ReadonlySet<Rpc>) => Seat | undefined
-  /** Moves a host to the end of the order: it failed, is slow, or is behind. */
   readonly putLast: (last: Rpc) => void
 }
 
@@ -128,7 +144,7 @@ function hostList({ chain, rpcs }: Hosts): HostList {
   return list
 }
 
-/** A host that serves an attempt. `place` is its index for logs, because URLs are secrets. */
+/** One chain's host in an attempt. Logs name the host by `place`, its index, because URLs contain secret keys. */
 type Seat = {
   readonly list: HostList
   readonly chain: EvmChain
@@ -141,7 +157,7 @@ type Heads = Map<number, Map<unknown, HashedHeader>>
 type Attempt<T> = {
   readonly seats: readonly Seat[]
   readonly result: Result<T>
-  /** Failure of a host; undefined if the work returned, or threw an error of its own. */
+  /** An `upstream_*` error of a host; undefined if the callback returned a value or threw another error. */
   readonly failure: AppError | undefined
   readonly atFault: ReadonlySet<Rpc>
   readonly heads: Heads
@@ -151,8 +167,9 @@ type Attempt<T> = {
 type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
 
 /**
- * Blocks that replace tags such as `latest` in the second run. `newest` has the times of the newest heads; `simulators`
- * simulate for hosts that cannot.
+ * Blocks at which hosts read again after a disagreement, in place of tags such as `latest`. `newest` has the newest
+ * block time seen on each chain, in seconds since 1970. `simulators` are hosts that simulate transactions for hosts
+ * that cannot.
  */
 type PinnedBlocks = {
   readonly heads: Heads
@@ -169,8 +186,8 @@ type Run<T> = {
 }
 
 /**
- * Runs work on hosts until two have served at nearly the same head, or no host is left. Replaces a failed or late host
- * with the next one. Starts another host once the second of two takes twice as long as the first.
+ * Runs the callback on hosts until two hosts respond at nearly the same latest block, or no host is left. The next host
+ * replaces a failed or lagging one. A third host starts once the second host takes twice as long as the first.
  */
 async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attempt<T>[]> {
   const newest = run.pinned?.newest
@@ -178,7 +195,7 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
   const running = new Map<Promise<unknown>, readonly Seat[]>()
-  // Each failed attempt uses up at least one host, so this is the maximum number of attempts.
+  // Each failed attempt uses up at least one host. The number of hosts is therefore the maximum number of attempts.
   let left = lists.reduce((sum, { count }) => sum + count, 0)
 
   const start = (): boolean => {
@@ -191,7 +208,7 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
       running.delete(attempting)
       if (one.failure) for (const { rpc } of seats) if (!one.atFault.has(rpc)) taken.delete(rpc)
     })
-    // The rejection is ignored here, because an attempt may fail after two others have agreed.
+    // An attempt may fail after two others have agreed. Nobody needs its error then, so the rejection is ignored.
     attempting.catch(() => {})
     running.set(attempting, seats)
     return true
@@ -236,7 +253,7 @@ async function attempt<T>(
       const isDryRun = (index: number) => requests[index]?.method === SIMULATION
       const outcomes = await sendToBoth(sent, [rpc, simulator], options)
       noteHeads(noted, isAtHead ? [...requests, blockRequest('latest')] : requests, outcomes)
-      // A failed simulation does not fail the host, because a host that cannot simulate still serves other calls.
+      // A failed simulation does not fail the host. A host that cannot simulate still serves other calls.
       const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
       if (outcomes.some((outcome, index) => isRefused(outcome) && !isDryRun(index))) {
         throw new AppError('upstream_unavailable', { cause: new Error('node: refused') })
@@ -275,7 +292,7 @@ async function sendToBoth(
       options,
     ),
   ])
-  // The cast is right: each request has an outcome.
+  // The cast is right: `dryRuns` and `others` together have one outcome for each request.
   return requests.map((request) => (isDryRun(request) ? dryRuns : others).shift() as RpcOutcome)
 }
 
@@ -294,7 +311,7 @@ function readerOf({ chain, rpc, list }: Seat): ChainReader {
   return createChainReader(chain, rpc, { nodes: Math.min(2, list.count) })
 }
 
-/** Records the lowest header that a host has returned for each tag, such as `latest`. */
+/** Records, for each tag such as `latest`, the lowest block header that the host has returned. */
 function noteHeads(
   noted: Map<unknown, HashedHeader>,
   requests: readonly RpcRequest[],
@@ -328,7 +345,10 @@ function refusalOf(outcome: RpcOutcome | undefined) {
   return outcome && 'error' in outcome ? outcome.error.refusal : undefined
 }
 
-/** Returns the blocks that replace tags such as `latest`. With `isEarlier` they are so old that all nodes behind a URL know them. */
+/**
+ * Returns the blocks that replace tags such as `latest` when hosts read again. With `isEarlier` the blocks are older,
+ * so that all nodes behind a URL have them.
+ */
 function blocksOf(chain: EvmChain, { heads, isEarlier }: PinnedBlocks): ReadonlyMap<unknown, HashedHeader> {
   const back = isEarlier ? maxNodeLag(chain) : 0n
   const ofChain = heads.get(chain.id) ?? new Map<unknown, HashedHeader>()
@@ -340,7 +360,7 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
   if (!block) return { method, params }
   const pinned = params.map((param) => (blocks.has(param) ? numberToHex(block.number) : param))
   if (method !== SIMULATION) return { method, params: pinned }
-  // Node software differs in the default time of a simulated block, so both hosts get the same one.
+  // Node software differs in the default time of a simulated block, so both hosts get the same time.
   const time = numberToHex(block.timestamp + 1n)
   const { blockStateCalls, ...rest } = SimulationParameters.parse(params[0])
   const withTime = blockStateCalls.map((one) => ({ ...one, blockOverrides: { time } }))
@@ -350,8 +370,8 @@ function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, Hashed
 const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
 
 /**
- * Returns the first two attempts that served at nearly the same head, the older head first. With `newest`, in a second
- * run at a given block, heads may be a minute old.
+ * Returns the first two attempts that responded at nearly the same latest block, the attempt with the older block
+ * first. When hosts read again, `newest` is given, and a block may be up to a minute older than it.
  */
 function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<number, bigint>): Pair<T> | undefined {
   const served = attempts.filter(({ failure }) => !failure)
@@ -377,7 +397,10 @@ function areNear(
   )
 }
 
-/** True if this host returns another time for the second run's block than the host that first reported it. */
+/**
+ * True if this host reports another timestamp for the repeated block than the host that first reported the block. One
+ * of the two hosts is then wrong.
+ */
 function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   return [...heads].some(([chainId, tags]) => {
     const [head, own] = [tags.get('latest'), seen.get(chainId)?.get('latest')]
@@ -385,7 +408,10 @@ function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   })
 }
 
-/** Returns the maximum lag between the latest blocks of healthy hosts, in seconds: six, or the time of two blocks. */
+/**
+ * Returns the maximum seconds that a healthy host's latest block may lag behind another's: six, or the time of two
+ * blocks if longer.
+ */
 export function maxLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.ceil(Math.max(MAX_LAG_BLOCKS * blockSeconds, MAX_LAG_SECONDS)))
 }
@@ -420,14 +446,15 @@ function settle<T>(pair: Pair<T>, combine: CombineValues<T>): Result<T> | undefi
   if ('error' in older.result && 'error' in newer.result) {
     return textOfError(older.result.error) === textOfError(newer.result.error) ? older.result : undefined
   }
-  // One host's revert is enough if the other cannot simulate: it can only withhold a transaction.
+  // The only host that can simulate is trusted if it reports a revert. A false revert can only withhold a transaction.
   const [refused, other] = 'error' in older.result ? [older, newer] : [newer, older]
   return refused.canSimulate && !other.canSimulate ? refused.result : undefined
 }
 
 /**
- * True if two heads can be of one chain. Hashes are compared only for the same block or a parent and its child. The
- * hash of a head that is further behind stays unconfirmed, to save a request.
+ * True if the latest blocks of two hosts can belong to one chain. Hashes are compared only for the same block, or for a
+ * parent and its child. For a larger distance a comparison would cost another request, so the older hash stays
+ * unconfirmed.
  */
 function areOfOneChain(chain: EvmChain, pair: Pair<unknown>): boolean {
   const [one, other] = pair.map(({ heads }) => heads.get(chain.id)?.get('latest'))
@@ -455,7 +482,7 @@ function lowerHeader(known: HashedHeader | undefined, header: HashedHeader): Has
   return known && known.number <= header.number ? known : header
 }
 
-/** True if two attempts failed with the same error and no other host can help. */
+/** True if two attempts failed with the same error and a replacement of their hosts cannot help. */
 function failAlike([one, other]: readonly Attempt<unknown>[]): boolean {
   if (!one?.failure || !other?.failure || textOfError(one.failure) !== textOfError(other.failure)) return false
   return [one, other].every(({ seats, atFault }) =>
@@ -468,8 +495,8 @@ function equal<T>(older: T, newer: T): T | undefined {
 }
 
 /**
- * Returns a value as text, so that values can be compared. A map is written as its entries. Throws an Error on
- * functions, which cannot be compared.
+ * Serializes a value, so that the values of two hosts can be compared. A Map is written as its entries. Throws an Error
+ * for a function, because functions cannot be compared.
  */
 export function textOf(value: unknown): string {
   return stringify(value, (key, one: unknown) => {
@@ -505,7 +532,7 @@ function buildSilenceError(attempts: readonly Attempt<unknown>[]): AppError {
   return new AppError('second_node_silent', { cause })
 }
 
-/** Returns the hosts' indexes for logs, because URLs are secrets. */
+/** Returns the hosts' indexes by chain, for logs. Logs contain no URLs, because URLs contain secret keys. */
 function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly hosts: readonly number[] }[] {
   const ofChains = Map.groupBy(
     seats.filter(({ list }) => list.count > 1),

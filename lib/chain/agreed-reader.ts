@@ -14,8 +14,8 @@ import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
- * Returns readers of chains whose every read is confirmed by two hosts, for data that is recorded as final. They throw
- * what `RunAgreed` throws.
+ * Creates chain readers for data that is recorded as final. Two hosts confirm every read. The readers throw the errors
+ * of `RunAgreed`.
  */
 export function createAgreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): GetReader {
   const agree = createAgreement(rpcUrls, environment)
@@ -25,7 +25,10 @@ export function createAgreedReaders(rpcUrls: RpcUrls, environment: HttpEnvironme
   }
 }
 
-/** Returns the reader of a chain that has this number of hosts. It returns only results that two of them agree on. */
+/**
+ * Creates a chain's reader that returns only results on which two hosts agree. `hosts` is the number of the chain's
+ * hosts; with one host nothing is compared.
+ */
 export function createAgreedReader(agree: RunAgreed, chain: EvmChain, hosts: number): ChainReader {
   const of = <T>(read: (reader: ChainReader) => Promise<T>, combine?: CombineValues<T>) =>
     agree([chain.id], (getReader) => read(getReader(chain.id)), combine)
@@ -48,7 +51,10 @@ type ComparedRead = {
   readonly values?: readonly unknown[]
 }
 
-/** Accepts two reads if their values are equal. Their blocks must also be equal if `at` was given. */
+/**
+ * Accepts two reads if their values are equal and their blocks are at most a minute apart. With the option `at`, the
+ * blocks must be equal.
+ */
 function sameValues<T extends ComparedRead>(
   chain: EvmChain,
   { at, extraCalls = [] }: ReadOptions = {},
@@ -76,7 +82,7 @@ const sameLogs: CombineValues<{ readonly logs: Log[]; readonly through: bigint }
     read.logs.filter(({ blockNumber }) => blockNumber <= through).toSorted(compareLocation),
   )
   if (lowerText(logs) === lowerText(others)) return { logs, through }
-  // Not all nodes return block times with events. The times are removed here, so that `readTimestamps` reads the headers instead.
+  // Some nodes omit block times in events. The times are removed here, so that `readTimestamps` reads the block headers instead.
   const untimed = logs.map(({ blockTimestamp: _, ...log }) => log)
   return lowerText(logs, [TIME]) === lowerText(others, [TIME]) ? { logs: untimed, through } : undefined
 }
@@ -96,7 +102,7 @@ const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
 
-/** Schema of the part of a result that is compared, by method. Other methods return hexadecimal digits. */
+/** Schemas of the compared fields of RPC results, by method. Results of other methods are hexadecimal digits. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   // Numbers are compared as values, because some nodes omit leading zeros.
   eth_getStorageAt: Quantity,
@@ -128,16 +134,16 @@ function combineOutcomes(
   if (one.data === null || other.data === null) {
     // A pending transaction may not have reached every node, so null is no disagreement.
     if (method === TRANSACTION) return { result: null }
-    // The cast is right: the schema of receipts has parsed it.
+    // The cast is right: the schema of receipts has parsed this value.
     const [mined, head] = one.data === null ? [other.data, olderHead] : [one.data, newerHead]
     return method === RECEIPT && isAhead(chain, mined as Receipt, head) ? { result: null } : undefined
   }
-  // Not all nodes return block times with these events, so the times are ignored and removed.
+  // Some nodes omit block times in events, so the comparison ignores the times and the result omits them.
   if (lowerText(one.data, [TIME]) !== lowerText(other.data, [TIME])) return undefined
   return { result: JSON.parse(JSON.stringify(older.result, (key, value) => (key === TIME ? undefined : value))) }
 }
 
-/** True if a node at this head may not know the receipt's block yet. */
+/** True if the block of the receipt is so new that a node with this latest block may not have it yet. */
 function isAhead(chain: EvmChain, { blockNumber }: Receipt, head: HashedHeader | undefined): boolean {
   return head !== undefined && blockNumber > head.number - maxNodeLag(chain)
 }
@@ -151,15 +157,15 @@ function lowerText(value: unknown, without: readonly string[] = []): string {
 }
 
 /**
- * Returns a reader for plans whose parsed values contain functions, which cannot be compared. It compares the results
- * of the calls before they are parsed.
+ * Returns a reader for plans whose parsed values contain functions. Functions cannot be compared, so the reader
+ * compares the contracts' unparsed results.
  */
 export function compareByResults(reader: ChainReader): ChainReader {
   type Results = Parameters<ReadPlan<unknown>['parse']>[0]
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
     ...plan,
     parse: (results) => {
-      // The parser runs for each host, so that a host whose results it refuses counts as failed.
+      // The parser runs for each host, so that a host counts as failed if the parser refuses its results.
       plan.parse(results)
       return results
     },

@@ -2,18 +2,20 @@ import { type Address, concat, type Hex, keccak256, numberToHex, pad } from 'vie
 import type { StorageOverrides } from './simulation.ts'
 
 /**
- * Storage slots in which tokens keep the mapping of balances. Plain contracts use 0 to 20; OpenZeppelin's upgradeable
- * ones use later slots, because each base takes 50 words.
+ * Storage slots in which tokens keep their mapping of balances. Plain contracts use slots 0 to 20. OpenZeppelin's
+ * upgradeable contracts use later slots, because each base contract reserves 50 words.
  */
 const MAPPINGS = [...Array(21).keys(), 51, 101, 151, 201].map(BigInt)
 /** Slot of the mapping of balances in OpenZeppelin's ERC-7201 namespace `openzeppelin.storage.ERC20`. */
 const OPENZEPPELIN_ERC20 = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n
 const SOLADY_SEED: Hex = '0x000000000000000087a211a2'
 
-/** Test balance in the first slot. It is small, because some tokens (USDC) keep a flag in the highest bit of a balance. */
+/**
+ * Test balance for the first candidate slot; each later slot gets 1 more. Amounts stay small, because some tokens
+ * (USDC) keep a flag in the highest bit of a balance.
+ */
 const FIRST_AMOUNT = 1_000_000_007n
 
-/** Lists the storage slots that may hold the account's balance in tokens of Solidity, Vyper, OpenZeppelin and Solady. */
 function balanceSlots(account: Address): Hex[] {
   const key = pad(account)
   const word = (value: bigint) => numberToHex(value, { size: 32 })
@@ -25,15 +27,18 @@ function balanceSlots(account: Address): Hex[] {
 }
 
 /**
- * A test that finds the storage slot of an account's balance. With `storage` overridden a token reports a balance;
- * `slotOf` returns the slot it is from.
+ * A test that finds the storage slot of an account's token balance. With `storage` overridden, the token reports a test
+ * balance. `slotOf` returns the slot with this test balance, or undefined.
  */
 export type BalanceProbe = {
   readonly storage: StorageOverrides
   readonly slotOf: (balance: bigint | undefined) => Hex | undefined
 }
 
-/** Builds the test for these tokens: each slot that may hold the account's balance gets another test balance. */
+/**
+ * Builds the test that finds the account's balance slot in these tokens. Each slot that may hold the balance gets
+ * another test balance.
+ */
 export function balanceProbe(tokens: readonly Address[], account: Address): BalanceProbe {
   const slots = balanceSlots(account)
   const stateDiff = Object.fromEntries(slots.map((slot, index) => [slot, amountWord(FIRST_AMOUNT + BigInt(index))]))
@@ -43,7 +48,7 @@ export function balanceProbe(tokens: readonly Address[], account: Address): Bala
   }
 }
 
-/** Returns a balance as a storage word. */
+/** Returns a balance as a 32-byte storage word. */
 export function amountWord(amount: bigint): Hex {
   return numberToHex(amount, { size: 32 })
 }

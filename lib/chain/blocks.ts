@@ -8,45 +8,48 @@ import type { EvmChain } from './registry.ts'
 export const StoredBlock = z.object({ number: Amount, timestamp: Amount })
 
 /**
- * State of a search for the first block at or after a time. That block is after `low` and not after `high`. The state
- * is plain data, so another container can continue the search.
+ * State of a search for the first block at or after a given time. That block is after `low` and not after `high`. The
+ * state is plain data, so another process can continue the search.
  */
 export const BlockSearch = z.object({
-  /** Newest block known to be before the time; absent while all blocks read were at or after it. */
+  /** Newest block known to be before the searched time; absent while no such block is known. */
   low: StoredBlock.optional(),
-  /** Oldest block known not to be before the time. */
+  /** Oldest block known to be at or after the searched time. */
   high: StoredBlock,
   /** Last measured seconds between blocks. It only decides which block is read next, never the result. */
   pace: z.number().positive(),
-  /** Minimum blocks between `high` and the next read, while there is no `low`. */
+  /** Minimum number of blocks to go back from `high` for the next read, while `low` is absent. */
   step: Amount,
-  /** True if the last read left more than half of the blocks to search. The next one then halves them. */
+  /** True if the last read left more than half of the blocks to search. The next read then halves the rest. */
   isSlow: z.boolean(),
 })
 export type BlockSearch = z.output<typeof BlockSearch>
 
-/** Default seconds: a block at most this long before the time ends the search. */
+/** Default precision in seconds: the search ends at a block that is at most this long before the searched time. */
 const NEAR_SECONDS = 60n
-/** Minimum measured seconds between blocks. A smaller value, of blocks that share a timestamp, is ignored. */
+/** Minimum measured seconds between blocks. Blocks that share a timestamp give a smaller value, which is ignored. */
 const MIN_PACE = 0.05
 
-/** Maximum lag between nodes behind one URL: in seconds, but at least this number of blocks. */
+/** Maximum lag of a node behind other nodes at the same URL: two seconds, but at least three blocks. */
 const NODE_LAG = { seconds: 2, blocks: 3 }
 
-/** Returns the maximum lag, in blocks, between nodes behind one URL. All of them know blocks older than that. */
+/** Returns the maximum lag, in blocks, between nodes behind one URL. All of these nodes have blocks older than that. */
 export function maxNodeLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.max(NODE_LAG.blocks, Math.ceil(NODE_LAG.seconds / blockSeconds)))
 }
 
-/** Starts a search for the block of a time that is not after `head`. `pace`: expected seconds between blocks. */
+/**
+ * Starts a search for the first block at or after a time, which is not after `head`. `pace` is the expected number of
+ * seconds between blocks.
+ */
 export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {
   return { high: { ...head }, pace, step: 1n, isSlow: false }
 }
 
 /**
- * Returns the number of the next block to read; undefined once the search is over. Each read leaves fewer blocks, and
- * at least every second read halves them, whatever the blocks' times are. A search over n blocks takes at most about 3
- * log2(n) reads, and two or three if blocks come regularly.
+ * Returns the number of the next block to read; undefined once the search is over. At least every second read halves
+ * the remaining blocks, whatever their timestamps are. A search over n blocks takes at most about 3 log2(n) reads. It
+ * takes two or three reads if blocks come regularly.
  */
 export function nextSearchBlock(
   { low, high, pace, step, isSlow }: BlockSearch,
@@ -68,7 +71,7 @@ export function nextSearchBlock(
   return max(low.number + 1n, min(high.number - 1n, guess))
 }
 
-/** Returns the search after the block that `nextSearchBlock` returned was read. */
+/** Narrows the search by a block that was read. Its number is the one that `nextSearchBlock` returned. */
 export function narrowBlockSearch(search: BlockSearch, time: bigint, block: BlockHeader): BlockSearch {
   const { low, high } = search
   const isBefore = block.timestamp < time
@@ -87,8 +90,8 @@ export function narrowBlockSearch(search: BlockSearch, time: bigint, block: Bloc
 }
 
 /**
- * Returns the number of the block that a finished search found: shortly before the time, or block 0. All blocks at or
- * after the time come later.
+ * Returns the block number that a finished search found. This block is shortly before the searched time, or it is block
+ * 0. All blocks at or after that time come later.
  */
 export function foundBlock({ low }: BlockSearch): bigint {
   return low?.number ?? 0n

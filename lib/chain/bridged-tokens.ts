@@ -1,12 +1,12 @@
 import type { Address } from 'viem'
 
 type TokenSymbol = 'USDC' | 'USDT' | 'DAI' | 'WETH' | 'ETH' | 'WBTC'
-/** A token on one chain; `asset` is its symbol on other chains, if different. */
+/** A token on one chain. `asset` is the token's symbol on other chains, if that differs. */
 type Token = readonly [symbol: TokenSymbol, decimals: number, address: Address, asset?: TokenSymbol]
 
 /**
- * Tokens that the bridge Across supports, by chain id. Decimals differ: USDC and USDT have 18 on BNB Smart Chain.
- * Addresses are those of npm's @across-protocol/constants 3.1.127.
+ * Tokens that the bridge Across supports, by chain id. Decimals differ between chains: USDC and USDT have 18 on BNB
+ * Smart Chain. Addresses are those of npm's @across-protocol/constants 3.1.127.
  */
 export const BRIDGED_TOKENS: Readonly<Record<number, readonly Token[]>> = {
   1: [

@@ -22,7 +22,10 @@ export type Call<T> = {
   readonly decode: (data: Hex) => T
 }
 
-/** Return values of calls by their names. A value is undefined if the contract has no such function, reverted, or returned another type. */
+/**
+ * Return values by the names of their calls. A value is undefined if the contract has no such function, reverted, or
+ * returned another type.
+ */
 export type ReturnValues<Calls extends Record<string, Call<unknown>>> = {
   readonly [Name in keyof Calls]: Calls[Name] extends Call<infer T> ? T | undefined : never
 }
@@ -52,15 +55,18 @@ export function call<
   }
 }
 
-/** Returns the value. Throws `upstream_bad_answer` if there is none, because an unknown value must not count as zero. */
+/**
+ * Returns the contract's value. Throws `upstream_bad_answer` if the contract returned none, because an unknown value
+ * must not count as zero.
+ */
 export function requireValue<T>(answer: T | undefined | null): T {
   if (answer === undefined || answer === null) throw badResponse('the contract does not return this value')
   return answer
 }
 
 /**
- * Returns the same object. Throws `upstream_bad_answer` if it contains a number that is no uint256, computed from
- * values that a contract invented.
+ * Returns the same object. Throws `upstream_bad_answer` if a bigint in it is no uint256. Such a number was computed
+ * from values that a contract invented.
  */
 export function requireUint256<T extends object>(amounts: T): T {
   for (const amount of Object.values(amounts)) {
@@ -70,7 +76,7 @@ export function requireUint256<T extends object>(amounts: T): T {
   return amounts
 }
 
-/** Decodes the return data of calls. A value is undefined if there is no data, or data of another type. */
+/** Decodes the return data of calls, in order. A value is undefined if its call has no data, or data of another type. */
 export function decodeReturnValues<T>(
   calls: readonly Call<T>[],
   returned: readonly (Hex | undefined)[] = [],
@@ -92,7 +98,7 @@ type Coder = {
   readonly decode: (data: Hex) => unknown
 }
 
-/** Encoders and decoders of functions by ABI, cached because each selector is a hash. */
+/** Encoders and decoders of functions by ABI. The map is kept, because computing a function's selector takes a hash. */
 const coders = new WeakMap<Abi, Map<string, Coder>>()
 
 function coderOf(abi: Abi, name: string, parameters: number): Coder {
@@ -124,7 +130,10 @@ function createCoder(abi: Abi, name: string, parameters: number): Coder {
   }
 }
 
-/** Encoders of common types. A general ABI encoder would take most of the time of a large read. */
+/**
+ * Encoders of common parameter types to 64 hexadecimal digits. A general ABI encoder would take most of the time of a
+ * large read.
+ */
 const WORD_ENCODERS: Readonly<Record<string, ((value: unknown) => string) | undefined>> = {
   address: (value) => {
     if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) throw new Error('not an address')
@@ -158,7 +167,7 @@ const DECODERS: Readonly<Record<string, ((data: Hex) => unknown) | undefined>> =
   },
 }
 const utf8 = new TextDecoder()
-/** Maximum bytes of a text that a contract returns, because such texts are stored and shown. */
+/** Maximum bytes of a string that a contract returns. A longer one is refused, because such strings are stored and shown. */
 const MAX_TEXT_BYTES = 1_000
 
 /** Returns the first 32-byte word of return data. More words may follow, as Solidity's own decoder allows. */
@@ -168,7 +177,8 @@ function firstWord(data: Hex): string {
 }
 
 function decodeByAbi(outputs: readonly AbiParameter[], data: Hex): unknown {
-  // Each value takes a word or more. Short data is refused here, because creating viem's error takes longer than decoding a vault's values.
+  // Each value takes at least one 32-byte word. Shorter data is refused here, because creating viem's error takes longer than decoding a
+  // vault's values.
   if (data.length < 2 + outputs.length * 64) throw new Error('less than its values')
   const values = decodeAbiParameters(outputs, data)
   return outputs.length > 1 ? values : values[0]

@@ -3,7 +3,7 @@ import { checksumAddress } from '../core/codecs.ts'
 import { badResponse } from '../core/errors.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Returns the request for the current code at an address. */
+/** Returns the request for the current contract code at an address. */
 export function codeRequest(address: Address): RpcRequest {
   return { method: 'eth_getCode', params: [address, 'latest'] }
 }

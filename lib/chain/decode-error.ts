@@ -5,7 +5,7 @@ type NamedError = { readonly name: string; readonly inputs: readonly AbiParamete
 /** Errors that Solidity itself reverts with (https://docs.soliditylang.org/en/latest/control-structures.html). */
 const SOLIDITY_ERRORS = parseAbi(['error Error(string)', 'error Panic(uint256)'])
 
-/** Errors of each ABI by selector, cached because selectors are hashes. */
+/** Errors of each ABI by selector. The map is kept, because computing a selector takes a hash. */
 const errors = new WeakMap<Abi, ReadonlyMap<Hex, NamedError>>()
 
 function findError(abi: Abi, selector: Hex): NamedError | undefined {
@@ -20,7 +20,7 @@ function hashed(item: Abi[number]): [Hex, NamedError][] {
   return [[toFunctionSelector({ ...item, type: 'function', outputs: [], stateMutability: 'view' }), item]]
 }
 
-/** Decodes revert data as an error of this ABI or of Solidity itself; undefined if it is none of them. */
+/** Decodes revert data as an error of this ABI or of Solidity itself; undefined for any other data. */
 export function decodeError(abi: Abi, data: Hex): { name: string; args: readonly unknown[] } | undefined {
   try {
     const selector = slice(data, 0, 4)

@@ -11,15 +11,15 @@ import {
 } from 'viem'
 import type { Log } from './logs.ts'
 
-/** Functions and events of each ABI, cached because selectors and topics are hashes. */
+/** Functions and events of each ABI by selector or topic. The map is kept, because computing a selector or topic takes a hash. */
 const items = new WeakMap<Abi, ReadonlyMap<Hex, Abi[number]>>()
 
-/** Returns an ABI with only the item of this selector or topic. Viem would otherwise hash all items in each call. */
+/** Returns an ABI that contains only the item with this selector or topic. Viem would otherwise hash all items in each call. */
 function onlyItem<const abi extends Abi>(abi: abi, hash: Hex): abi {
   const ofAbi = items.get(abi) ?? new Map(abi.flatMap(hashed))
   items.set(abi, ofAbi)
   const item = ofAbi.get(hash)
-  // The cast is right: the item is one of the ABI, whose type covers all of them.
+  // The cast is right: the item belongs to this ABI, so the type of the ABI covers it.
   return (item ? [item] : []) as unknown as abi
 }
 
@@ -28,7 +28,7 @@ function hashed(item: Abi[number]): [Hex, Abi[number]][] {
   return item.type === 'event' ? [[toEventSelector(item), item]] : []
 }
 
-/** Decodes a log as an event of this ABI; undefined if it is none. */
+/** Decodes a log as an event of this ABI; undefined if the log is no such event. */
 export function decodeLog<const abi extends Abi>(
   abi: abi,
   { topics, data }: Pick<Log, 'topics' | 'data'>,
@@ -42,7 +42,7 @@ export function decodeLog<const abi extends Abi>(
   }
 }
 
-/** Decodes calldata as a call of this ABI; undefined if it is none. */
+/** Decodes calldata as a call of this ABI; undefined if the calldata is no such call. */
 export function decodeCall<const abi extends Abi>(abi: abi, data: Hex): DecodeFunctionDataReturnType<abi> | undefined {
   try {
     return decodeFunctionData({ abi: onlyItem(abi, slice(data, 0, 4)), data })

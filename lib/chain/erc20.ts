@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionData, encodeFunctionData, isAddressEqual, parseAbi } from 'viem'
 import type { Transaction } from './transaction.ts'
 
-/** ABI of ERC-20. */
+/** ABI of the ERC-20 token standard (https://eips.ethereum.org/EIPS/eip-20). */
 export const erc20Abi = parseAbi([
   'function approve(address spender, uint256 amount) returns (bool)',
   'function allowance(address owner, address spender) view returns (uint256)',
@@ -16,10 +16,13 @@ export const erc20Abi = parseAbi([
 /** Amount of a token that a spender contract may take from the user, in the token's smallest unit. */
 export type TokenSpending = { readonly token: Address; readonly spender: Address; readonly amount: bigint }
 
-/** Approvals that must precede a transfer: none, one of exactly the amount, or one of 0 and then one of the amount. */
+/**
+ * Approvals that must precede a token transfer: none, one of exactly the amount (`exact`), or one of 0 and then one of
+ * the amount (`reset`).
+ */
 export type ApprovalPlan = 'none' | 'exact' | 'reset'
 
-/** Encodes the approvals of a plan: of exactly the amount, and of 0 before it for `reset`. */
+/** Encodes the approval transactions of a plan. `exact` approves the amount; `reset` approves 0 first. */
 export function encodeApprovals({ token, spender, amount }: TokenSpending, needed: ApprovalPlan): Transaction[] {
   const approve = (allowance: bigint) => ({
     to: token,
@@ -30,15 +33,18 @@ export function encodeApprovals({ token, spender, amount }: TokenSpending, neede
 }
 
 /**
- * Returns the approval plans to try at this allowance, in order. The first that succeeds in a simulation is used. Some
- * tokens refuse to change an allowance that is not 0, so two plans are tried then.
+ * Lists the approval plans to try at this allowance, in order. The caller uses the first plan that succeeds in a
+ * simulation. Some tokens refuse to change an allowance above 0, so the list then has two plans.
  */
 export function listApprovalPlans(amount: bigint, allowance: bigint): readonly [ApprovalPlan, ...ApprovalPlan[]] {
   if (allowance >= amount) return ['none']
   return allowance === 0n ? ['exact'] : ['exact', 'reset']
 }
 
-/** Throws unless these transactions, if any, approve exactly the spending and nothing else. */
+/**
+ * Throws an Error unless these transactions approve exactly this amount for this spender and nothing else. An empty
+ * list passes.
+ */
 export function verifyApprovals({ token, spender, amount }: TokenSpending, approval: readonly Transaction[]): void {
   const amounts = approval.map(({ to, data, value }) => {
     const { functionName, args } = decodeFunctionData({ abi: erc20Abi, data })

@@ -6,12 +6,15 @@ import type { ChainReader } from './reader.ts'
 import type { EvmChain } from './registry.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** State of a chain, as one node reports it, that decides whether blocks are final. */
+/**
+ * A chain's latest block and the newest block at its tag `safe` or `finalized`, as one node reports them. Both decide
+ * whether a block is final.
+ */
 export type Finality = {
   readonly head: BlockHeader
-  /** Block at the chain's own tag, `safe` or `finalized`; undefined if the node does not know the tag. */
+  /** Block that the node returns for the chain's tag, `safe` or `finalized`; undefined if the node does not know the tag. */
   readonly tagged: BlockHeader | undefined
-  /** True if the block is not after the tagged block, and as old as the registry requires. */
+  /** True for a block at or before the tagged block that is also as old as the chain's registry entry requires. */
   readonly isFinal: (block: BlockHeader) => boolean
   /** True if all blocks up to this time, in seconds since 1970, are final. */
   readonly isPast: (time: bigint) => boolean
@@ -19,16 +22,16 @@ export type Finality = {
 
 const MAX_READS = 16
 
-/** Returns the two requests for `parseFinality`, so that they can be sent with others. */
+/** Returns the two requests whose outcomes `parseFinality` needs. The caller can add them to a batch of other requests. */
 export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcRequest] {
   return [blockRequest(finality.tag), blockRequest('latest')]
 }
 
-/** Parses the outcomes of `finalityRequests`. Throws `upstream_bad_answer` if there is no head. */
+/** Parses the outcomes of `finalityRequests`. Throws `upstream_bad_answer` if the node returned no latest block. */
 export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (RpcOutcome | undefined)[]): Finality {
   const head = parseResult(BlockHeader, latest)
   const taggedHeader = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
-  // The tag's block cannot be above the head. It then comes from another node behind the same URL, so the head replaces it.
+  // Another node behind the same URL may return a tagged block above the latest block. The latest block then replaces it.
   const tagged = taggedHeader && (taggedHeader.number > head.number ? head : taggedHeader)
   const last = tagged ?? head
   const isOld = (time: bigint) => head.timestamp - time >= BigInt(finality.seconds)
@@ -41,8 +44,9 @@ export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (R
 }
 
 /**
- * Reads the chain's head and its newest final block, precise to a sixteenth of the age that the registry requires.
- * Takes one request if the block at the chain's tag is old enough, else up to 16 more. Throws `upstream_*`.
+ * Reads the chain's latest block and its newest final block. The search for the final block stops within a sixteenth of
+ * the age that the registry requires. Sends one batch if the block at the chain's tag is old enough, else up to 16 more
+ * requests. Throws `upstream_*`.
  */
 export async function readFinalBlock({
   chain,
@@ -64,8 +68,8 @@ export async function readFinalBlock({
 }
 
 /**
- * Calls `read` for the block of a head. Calls it for an earlier block if that fails, because not every node behind a
- * URL knows the head yet. Throws what `read` throws.
+ * Calls `read` with the number of the latest block. If that fails, calls `read` once more with a block that is a few
+ * blocks older. Not every node behind one URL has the latest block yet. Throws the error of the second call.
  */
 export async function readAtHead<T>(
   { chain }: Pick<ChainReader, 'chain'>,

@@ -1,17 +1,20 @@
-/** Milliseconds of the first pause after a refusal. A refusal after the pause doubles the next one. */
+/**
+ * Milliseconds after a node's first refusal until a larger call is tried again. A refusal of the larger call doubles
+ * this pause.
+ */
 const FIRST_PAUSE_MS = 5_000
 const MAX_PAUSE_MS = 600_000
 
 /**
- * Limit of one kind of calls. `limit`: the largest size that was accepted, 0 for none. `until`: the time after which
- * twice as much is tried.
+ * Limit of one kind of calls to a node. `limit` is the largest size to send, 0 for none. After `until`, in
+ * milliseconds, a call of twice that size is tried.
  */
 type Lesson = { readonly limit: number; readonly until: number; readonly pauseMs: number }
 
 /** Limits of one node, by kind of calls, learnt from its refusals. */
 export type LearntLimits = ReturnType<typeof createLessons>
 
-/** Creates the limits of one node, empty at first. `now` is in milliseconds. */
+/** Creates the learnt limits of one node, empty at first. `now` returns milliseconds. */
 export function createLessons(now: () => number) {
   const lessons = new Map<string, Lesson>()
 
@@ -25,7 +28,10 @@ export function createLessons(now: () => number) {
     limitOf,
     /** True if calls of this size are within the limit learnt for their kind. */
     allows: (kind: string, size: number) => size <= limitOf(kind),
-    /** Records that the node refuses calls larger than this. A refusal after the pause doubles the next pause. */
+    /**
+     * Records that the node refuses calls larger than `limit`. The pause until a larger call is tried doubles if the
+     * last pause is over.
+     */
     learn(kind: string, limit: number): void {
       const known = lessons.get(kind)
       const isFirst = known === undefined || now() < known.until
@@ -33,7 +39,7 @@ export function createLessons(now: () => number) {
       const least = known && isFirst ? Math.min(known.limit, limit) : limit
       lessons.set(kind, { limit: least, until: now() + pauseMs, pauseMs })
     },
-    /** Records that the node accepts this size, and deletes a lower limit. */
+    /** Records that the node accepts calls of this size, and deletes a lower limit. */
     prove(kind: string, size: number): void {
       if (size > (lessons.get(kind)?.limit ?? Number.POSITIVE_INFINITY)) lessons.delete(kind)
     },

@@ -16,10 +16,10 @@ export const Log = z.object({
   logIndex: Quantity.transform(Number),
   blockNumber: Quantity,
   transactionHash: HashText,
-  /** Hash of the event's block; all nodes return it. */
+  /** Hash of the block that contains the event. */
   blockHash: HashText.optional(),
   /**
-   * Block time in seconds since 1970, if the node returns it with the event. Placeholders of some nodes (0x0, a number)
+   * Block time in seconds since 1970, if the node returns it with the event. Wrong times of some nodes, such as 0x0,
    * become undefined.
    */
   blockTimestamp: BlockTime.refine((time) => time > 0n)
@@ -42,11 +42,11 @@ export type Receipt = z.output<typeof Receipt>
 export const BlockHeader = z.object({ number: Quantity, timestamp: BlockTime })
 export type BlockHeader = z.output<typeof BlockHeader>
 
-/** A header with its own hash and its parent's. */
+/** A block header with the block's own hash and its parent's hash. */
 export const HashedHeader = BlockHeader.extend({ hash: HashText, parentHash: HashText })
 export type HashedHeader = z.output<typeof HashedHeader>
 
-/** Returns the fields that identify a block in stored items and responses. */
+/** Converts a block's number and time to the fields of stored items and responses. */
 export function toBlockFields({ number, timestamp }: BlockHeader): { blockNumber: number; timestamp: Date } {
   return { blockNumber: Number(number), timestamp: toDate(timestamp) }
 }
@@ -58,7 +58,7 @@ export function lowerBlock(left: BlockHeader, right: BlockHeader): BlockHeader {
 
 const BlockReceipts = z.array(Receipt.pick({ logs: true }))
 
-/** Compares two events by their order on the chain. */
+/** Compares two events of one chain by block and position, for sorting. */
 export function compareLocation(left: LogLocation, right: LogLocation): number {
   return Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex
 }
@@ -66,7 +66,7 @@ export function compareLocation(left: LogLocation, right: LogLocation): number {
 /** Position of an event in the order of its chain. */
 export type LogLocation = Pick<Log, 'blockNumber' | 'logIndex'>
 
-/** Filter of events by contracts and by topics. A null topic matches any, and a list matches each of its topics. */
+/** Filter of events by contracts and by topics. A null topic matches any topic, and a list matches each of its topics. */
 export type LogFilter = {
   readonly address: Address | readonly Address[]
   readonly topics: readonly (Hex | readonly Hex[] | null)[]
@@ -77,12 +77,15 @@ export function receiptRequest(hash: Hash): RpcRequest {
   return { method: 'eth_getTransactionReceipt', params: [hash] }
 }
 
-/** Returns the request for a block's header. */
+/** Returns the request for a block's header, by number or tag. */
 export function blockRequest(block: bigint | 'latest' | 'safe' | 'finalized'): RpcRequest {
   return { method: 'eth_getBlockByNumber', params: [typeof block === 'bigint' ? numberToHex(block) : block, false] }
 }
 
-/** Parses the result of a request by the schema. Throws `upstream_bad_answer` for anything else. */
+/**
+ * Parses the result of an RPC request with this schema. Throws `upstream_bad_answer` for an error, or for a result of
+ * another shape.
+ */
 export function parseResult<Schema extends z.ZodType>(
   schema: Schema,
   outcome: RpcOutcome | undefined,
@@ -96,19 +99,25 @@ export function parseResult<Schema extends z.ZodType>(
 const MAX_BLOCKS = 10_000n
 /** Maximum number of concurrent eth_getLogs calls while they return few events. */
 const MAX_CALLS = 16
-/** Maximum bytes of a response; a larger one is read in smaller ranges. Its events take several times as much memory. */
+/**
+ * Maximum bytes of one eth_getLogs response. A larger one is read in smaller ranges, because parsed events take several
+ * times as much memory.
+ */
 const MAX_BYTES = 8 * 2 ** 20
-/** Number of events that one round of calls should return. The previous round predicts how many a block has. */
+/**
+ * Number of events that one batch of eth_getLogs calls should return. The previous batch predicts the number of events
+ * per block.
+ */
 const EVENTS_OF_ROUND = 5_000
-/** Events in one round above which the next round has only one call. */
+/** Number of events in one batch of eth_getLogs calls above which the next batch has only one call. */
 const MANY_EVENTS = 2_000
 
 type LogsThrough = { readonly logs: Log[]; readonly through: bigint }
 
 /**
- * Reads the events of the filter in order, and returns them with the last block read. It stops at block `to`, or
- * earlier once `enough` accepts the number of events so far. Ranges of blocks shrink to the nodes' limits, down to one
- * block. The events of a block with too many come from its receipts. Throws `upstream_*`.
+ * Reads the events of the filter in order, and returns them with the last block read. Stops at block `to`, or earlier
+ * once `enough` accepts the number of events so far. Ranges of blocks shrink to the nodes' limits, down to one block.
+ * If one block has too many events, they are read from its receipts. Throws `upstream_*`.
  */
 export async function readLogsUntil(
   rpc: Rpc,
@@ -126,7 +135,7 @@ export async function readLogsUntil(
     for (const log of round.logs) logs.push(log)
     const read = round.through - next + 1n
     next = round.through + 1n
-    // Ranges of blocks may double again, unless blocks have many events.
+    // The next range has at most twice the blocks of the range just read, and fewer if blocks have many events.
     const sparse = (read * BigInt(EVENTS_OF_ROUND)) / BigInt(Math.max(1, round.logs.length))
     size = max(1n, [round.size * 2n, sparse, MAX_BLOCKS].reduce(min))
     calls = round.isCut || round.logs.length > MANY_EVENTS ? 1 : MAX_CALLS
@@ -137,8 +146,8 @@ export async function readLogsUntil(
 type Round = { readonly from: bigint; readonly to: bigint; readonly size: bigint; readonly calls: number }
 
 /**
- * Reads the next ranges of blocks concurrently. The returned `size` is the range that the node accepts. `isCut`: a
- * range had too many events.
+ * Reads the next ranges of blocks concurrently. The returned `size` is the number of blocks per call that the node
+ * accepts. `isCut` is true if a range had too many events.
  */
 async function readRound(
   rpc: Rpc,
@@ -161,15 +170,15 @@ async function readRound(
     if (smaller === undefined && !isCut) throw buildRefusedError(start, end)
     if (index > 0) return { logs, through: start - 1n, size: smaller ?? 1n, isCut }
     if (smaller === undefined) return { logs: await readFullBlock(rpc, filter, start), through: start, size: 1n, isCut }
-    // After a range with too many events only one range is read, because its later ones would be refused too.
+    // After a range with too many events only one range is read, because later ranges would be refused too.
     return readRound(rpc, filter, { from, to, size: smaller, calls: isCut ? 1 : calls })
   }
   return { logs, through: ranges.at(-1)?.[1] ?? to, size, isCut: false }
 }
 
 /**
- * Reads the events of one block from its receipts, because nodes return at most 10,000 events. A block of 60 million
- * gas has up to 20,000 share transfers of 600 bytes, below the limit of 32 MiB.
+ * Reads the events of one block from its receipts, because nodes return at most 10,000 events per call. A block of 60
+ * million gas has up to 20,000 share transfers of 600 bytes. That is below the response limit of 32 MiB.
  */
 async function readFullBlock(rpc: Rpc, filter: LogFilter, block: bigint): Promise<Log[]> {
   const [outcome] = await rpc([{ method: 'eth_getBlockReceipts', params: [numberToHex(block)] }])
@@ -192,7 +201,7 @@ function matches({ address, topics }: LogFilter): (log: Log) => boolean {
 
 function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint | undefined {
   if (refusedSize <= 1n || refusal === 'archive' || refusal === 'unsupported') return undefined
-  // A refusal without a reason shrinks the range to a tenth, others to half.
+  // A refusal without a reason shrinks the range of blocks to a tenth, any other refusal to half.
   const half = refusedSize / (refusal === undefined || refusal === 'unserved' ? 10n : 2n) || 1n
   if (blocks === undefined || BigInt(blocks) >= refusedSize) return half
   return max(1n, BigInt(blocks))
@@ -201,7 +210,7 @@ function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint |
 /** Range of block numbers, both ends included. */
 export type Range = readonly [from: bigint, to: bigint]
 
-/** Cuts the blocks from `from` to `to` into ranges of `size` blocks, and returns the first `most` of them. */
+/** Cuts the blocks from `from` to `to` into ranges of `size` blocks, and returns at most the first `most` ranges. */
 export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
   const ranges: Range[] = []
   for (let start = from; start <= to && ranges.length < most; start += size) {
@@ -223,8 +232,9 @@ function buildRefusedError(from: bigint, to: bigint): AppError {
 }
 
 /**
- * Reads the block times of these logs. Returns a function from a log to its time in seconds since 1970; it throws for
- * other logs. Takes one request if the node omits times in logs, else none. Throws `upstream_*`.
+ * Reads the block times of these logs. Returns a function that gives a log's time in seconds since 1970. That function
+ * throws an Error for a log whose time is not known. Takes one request if the node omits times in logs, else none.
+ * Throws `upstream_*`.
  */
 export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(log: Log) => bigint> {
   const undated = [...new Set(logs.filter((log) => log.blockTimestamp === undefined).map((log) => log.blockNumber))]
@@ -238,8 +248,8 @@ export async function readTimestamps(rpc: Rpc, logs: readonly Log[]): Promise<(l
 }
 
 /**
- * Reads the hashes of blocks by number; blocks unknown to the node are missing in the map. Takes at most one request.
- * Throws `upstream_*`.
+ * Reads the hashes of blocks, by block number. The map lacks blocks that the node does not know. Takes at most one
+ * request. Throws `upstream_*`.
  */
 export async function readHashes(
   { request }: { readonly request: Rpc },

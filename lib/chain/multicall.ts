@@ -1,12 +1,12 @@
 import { type Address, type Hex, parseAbi } from 'viem'
 import { badResponse } from '../core/errors.ts'
 
-/** Multicall3's address, the same on every supported chain. */
+/** Address of the Multicall3 contract, the same on every supported chain. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Address of Arbitrum's precompile that returns the chain's own block number. There, `block.number` is that of the
- * parent chain. Other chains have something else at this address.
+ * Address of Arbitrum's precompile ArbSys, which returns Arbitrum's own block number. On Arbitrum, `block.number` is
+ * the parent chain's number. Other chains have something else at this address.
  */
 export const ARB_SYS: Address = '0x0000000000000000000000000000000000000064'
 
@@ -23,18 +23,22 @@ export type AggregateCall = { readonly to: Address; readonly data: Hex }
 /** Selector of `aggregate3((address target, bool allowFailure, bytes callData)[]) returns ((bool success, bytes returnData)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
 
-/** Number of hexadecimal digits in a word, and the maximum of them that a byte count uses. */
+/** Hexadecimal digits of a 32-byte word. */
 const WORD = 64
+/**
+ * Low digits of a word that a count or offset may use. All digits above must be 0, because a larger number is no safe
+ * integer.
+ */
 const LOW_DIGITS = 14
 const HIGH_ZEROS = '0'.repeat(WORD - LOW_DIGITS)
 const ZEROS = '0'.repeat(WORD)
 const PADDING_OF_ADDRESS = '0'.repeat(24)
-/** Words of one call between its address and its bytes: `allowFailure` is true, and the bytes start after three words. */
+/** Encoded words of one call after its address: `allowFailure` is true, and the call's bytes start after three words. */
 const ALLOWED_TO_FAIL = word(1) + word(3 * 32)
 
 /**
- * Encodes the calldata of `aggregate3`: all calls in one, each of which may fail by itself. Written by hand because a
- * general ABI coder takes most of a request's time; tests compare the two.
+ * Encodes the calldata of `aggregate3`, which runs all calls. Each call may revert without failing the others. The code
+ * is written by hand, because a general ABI coder takes most of a request's time. Tests compare the two.
  */
 export function encodeAggregate(calls: readonly AggregateCall[]): Hex {
   const offsets = [`${AGGREGATE3}${word(32)}${word(calls.length)}`]
@@ -48,19 +52,19 @@ export function encodeAggregate(calls: readonly AggregateCall[]): Hex {
     if (padding > 0) tuples.push(ZEROS.slice(0, padding * 2))
     offset += 4 * 32 + length + padding
   }
-  // The parts are joined in one step, because a concatenated text is copied once more when it is sent.
+  // All texts are joined in one step, because a text built by concatenation is copied once more when it is sent.
   return offsets.concat(tuples).join('') as Hex
 }
 
-/** Returns the number of hexadecimal digits that one call takes in an aggregate's calldata. */
+/** Returns the number of hexadecimal digits that this call adds to the calldata of `aggregate3`. */
 export function encodedLength({ data }: AggregateCall): number {
   return 5 * WORD + Math.ceil((data.length - 2) / WORD) * WORD
 }
 
 /**
- * Decodes the return data of each call of an `aggregate3`, in order; undefined for a call that reverted. Throws
- * `upstream_bad_answer` on anything else. The data's length limits the number of results, because each has its own word
- * in it.
+ * Decodes the return data of `aggregate3`: one entry for each call, in order, undefined for a call that reverted.
+ * Throws `upstream_bad_answer` for any other data. Each result needs a word of the data, so a false count cannot create
+ * more results than the data has words.
  */
 export function decodeAggregate(data: Hex): (Hex | undefined)[] {
   try {
@@ -88,8 +92,8 @@ function decodeResults(data: Hex): (Hex | undefined)[] {
 }
 
 /**
- * Returns the number in the word that begins at this hexadecimal digit. Throws if it is not a safe integer, or the word
- * is beyond the data.
+ * Reads the 32-byte word that begins at this hexadecimal digit. Throws an Error if the number is not a safe integer, or
+ * if the word is beyond the data.
  */
 export function numberAt(data: Hex, position: number): number {
   const end = position + WORD

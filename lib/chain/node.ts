@@ -12,37 +12,43 @@ import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 export type NodeOutcome = { readonly result: unknown } | { readonly error: NodeRefusal }
 type NodeRefusal = Omit<RpcError, 'refusal'> & { readonly refusal?: RpcError['refusal'] | 'busy' }
 
-/** One URL of a chain, with the limits learnt about it. */
+/** Client of one node URL of a chain, with the limits learnt from the node's refusals. */
 export type Node = ReturnType<typeof createNode>
 
 type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
-/** Maximum calls and characters of one HTTP request, until a node refuses them. */
+/** Maximum calls, and maximum characters, of one HTTP request to a node. A node's refusals lower the two limits for that node. */
 const MAX_CALLS = 500
 const MAX_CHARACTERS = 1_000_000
-/** Number of characters above which a refused HTTP request counts as too long. */
+/** Number of characters above which a refused HTTP request counts as too long, and not as having too many calls. */
 const LARGE = 200_000
 const SIDE_BY_SIDE = 8
-/** Usual maximum block ranges of nodes. The next smaller one is tried if a refusal contains no number. */
+/** Usual maximum block ranges of nodes, in blocks. If a refusal contains no number, the next smaller range is tried. */
 const BLOCK_RANGES = [10_000, 5_000, 2_000, 1_000, 500, 100, 50, 10, 5, 2, 1]
 const MAX_RETRY_AFTER_MS = 60_000
 const TOO_LARGE = 413
 /** Minimum milliseconds after which a node may count as slow. */
 const MIN_SLOW_MS = 250
-/** Weight of the last response in the moving average of response times. */
+/** Weight of the last response in the moving average of the node's response times. */
 const WEIGHT = 1 / 8
 
 const Item = z.object({ id: z.number().int(), result: z.unknown().optional(), error: NodeError.nullish() })
 const WholeError = z.object({ error: NodeError })
 const Newest = z.object({ number: z.string() })
 
-/** Kinds of learnt limits. The age of blocks has one kind for each method, and optional features have their own names. */
+/**
+ * Names of learnt limits. Limits on the age of blocks have one name for each RPC method. Limits on optional features
+ * have the name of the feature.
+ */
 const CALLS = 'calls'
 const CHARACTERS = 'characters'
 const BLOCKS = 'blocks'
 const CHAIN = 'chain'
 
-/** Creates the node at a URL. With a `chainId` its first request also checks the chain, and a node of another chain is never used. */
+/**
+ * Creates the client of the node at a URL. With a `chainId`, the first request also checks the node's chain. A node of
+ * another chain is never used.
+ */
 export function createNode(url: string, { now, ...environment }: HttpEnvironment, chainId: number | undefined) {
   const lessons = createLessons(now)
   let pausedUntil = 0
@@ -109,9 +115,9 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   /**
-   * Handles a response above the byte limit. If it was cut among one call's events, that call is refused with the
-   * number of blocks before the cut. Later calls for events are refused too, and other calls are sent again. Otherwise
-   * the two halves of the batch are sent again.
+   * Handles a response above the byte limit. If the response was cut among one call's events, that call is refused with
+   * the number of blocks before the cut. Later calls for events are refused too, and all other calls are sent again. If
+   * the cut fits no single call, both halves of the batch are sent again.
    */
   async function cutBatch({ requests }: Batch, { beginning }: ResponseTooLarge, options: SendOptions) {
     const last = lastBlockIn(beginning)
@@ -141,7 +147,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
         return sendCut(requests, options)
       }
       const outcomes = await sendHalves(requests, options)
-      // The batch's size may not be the cause if a call of it also fails by itself.
+      // The batch's size may not be the cause if one of its calls also fails in a smaller batch.
       const isSize = error.message || outcomes.every((outcome) => 'result' in outcome || !outcome.error.refusal)
       if (body.length > LARGE) lessons.learn(CHARACTERS, Math.floor(body.length / 2))
       else if (isSize) lessons.learn(CALLS, Math.ceil(requests.length / 2))
@@ -161,7 +167,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     }
     const innocent = requests.filter((_, index) => !isReason[index])
     const outcomes = await Promise.all([sendCut(reasons, options), sendCut(innocent, options)])
-    // The cast is right: each call is in one of the two lists.
+    // The cast is right: each call is in one of the two lists, `reasons` or `innocent`.
     return isReason.map((isOne) => outcomes[isOne ? 0 : 1].shift() as NodeOutcome)
   }
 
@@ -172,8 +178,8 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   /**
-   * Sends the second half of the calls first, usually those about newer blocks. Then sends those of the first half
-   * whose blocks the node may still have.
+   * Sends the second half of the calls first, because later calls usually concern newer blocks. Then sends those calls
+   * of the first half whose blocks the node may still have.
    */
   async function sendNewerHalf(
     requests: readonly RpcRequest[],
@@ -209,7 +215,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     lessons.prove(ageKind(request), ageOf(request) ?? 0)
   }
 
-  /** Converts a node's error for one call, and records refusals that will repeat. */
+  /** Converts a node's error to the outcome of one call. Records a limit if the node will refuse such calls again. */
   function refuse(request: RpcRequest, error: NodeError, status = 200): NodeOutcome {
     const { code } = error
     const meaning = meaningOf(error, status, request)
@@ -219,7 +225,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
       case 'range': {
         const width = countBlocks(request)
         const blocks = parseLimit(error.message, width ?? Number.POSITIVE_INFINITY, 'blocks') ?? smallerRange(width)
-        // A node that refuses a range of one block is broken, so no limit is learnt and another node is called.
+        // A node that refuses a range of one block is broken. No limit is learnt then, and another node is called.
         if (width === 1) return { error: { code, refusal: 'unserved' } }
         if (blocks !== undefined) lessons.learn(BLOCKS, blocks)
         const limit = lessons.limitOf(BLOCKS)
@@ -245,7 +251,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     throw ofAnotherChain()
   }
 
-  /** Builds the failure of the node as a whole, without the node's own text, which may contain a URL. */
+  /** Builds the error for a failure of the whole node. Leaves out the node's own text, which may contain a secret URL. */
   function outage(
     { status, retryAfterSeconds }: HttpResponse,
     code: FailedTry['code'],
@@ -266,7 +272,10 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     takes: (request: RpcRequest) => lessons.allows(CHAIN, 1) && !refusalOf(request) && keeps(request),
     /** Milliseconds until the pause that the node requested (Retry-After) ends; 0 for none. */
     pause: () => Math.max(0, pausedUntil - now()),
-    /** Milliseconds after which the node is slow: twice its average time, or infinite while that is unknown. */
+    /**
+     * Milliseconds after which a request to the node counts as slow: twice the average time, at least 250. Infinite
+     * before the first response.
+     */
     slowMs: () => (usualMs === undefined ? Number.POSITIVE_INFINITY : Math.max(MIN_SLOW_MS, 2 * usualMs)),
     /** Returns the outcomes of the calls, in order. Throws FailedTry if the node as a whole does not serve. */
     send,
@@ -299,11 +308,11 @@ function smallerRange(width: number | undefined): number | undefined {
 type Batch = {
   readonly requests: readonly RpcRequest[]
   readonly body: string
-  /** True if the body is one call without an array around it, for nodes that accept no batch. */
+  /** True if the body is one call without an array around it. Some nodes accept no batch. */
   readonly isPlain: boolean
 }
 
-/** Cuts calls into batches within the learnt limits. Writes each call as JSON once, numbered from 0 in its batch. */
+/** Cuts calls into batches within the learnt limits. Writes each call as JSON once, with its index in the batch as `id`. */
 function cut(requests: readonly RpcRequest[], lessons: LearntLimits): Batch[] {
   const calls = Math.min(MAX_CALLS, lessons.limitOf(CALLS))
   const characters = Math.min(MAX_CHARACTERS, lessons.limitOf(CHARACTERS))
@@ -341,8 +350,8 @@ function isCallWithData(call: unknown): call is { readonly data: string } {
 }
 
 /**
- * Returns the error with which a node refuses a whole request; undefined if the response contains none, because the
- * node is down or is no node.
+ * Returns the error with which a node refuses a whole HTTP request. Returns undefined if the response contains no
+ * error, for example because the node is down.
  */
 function refusalIn({ status, body }: HttpResponse): NodeError | undefined {
   const first: unknown = Array.isArray(body) ? body[0] : body

@@ -3,15 +3,15 @@ import { logger } from '../core/logger.ts'
 import { createNode, type Node, type NodeOutcome } from './node.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
-/** Name of every node in error messages, because a URL may contain a key. */
+/** Name of every node in error messages. A node's URL may contain a secret key. */
 const NAME = 'node'
 
 type RequestState = RpcOptions & { readonly deadline: number; readonly said: Set<string> }
 
 /**
- * Creates an Rpc over these URLs of one chain. All its calls of one request share a deadline of 3 s. A failed node is
- * replaced by the next one; beside a slow one the next one is called too. Calls that a node refuses, or is known to
- * refuse, go to the other nodes. With a `chainId`, nodes of another chain are excluded.
+ * Creates an Rpc that sends calls to the nodes at these URLs of one chain. All HTTP requests for one batch of calls
+ * share a deadline of 3 s. The next node replaces a failed one, and is also called while a node is slow. Calls that a
+ * node refuses, or is known to refuse, go to the other nodes. With a `chainId`, nodes of another chain are excluded.
  */
 export function createRpc(
   urls: readonly [string, ...string[]],
@@ -19,14 +19,13 @@ export function createRpc(
   { chainId }: { readonly chainId?: number } = {},
 ): Rpc {
   const places = urls.map((url) => createNode(url, environment, chainId))
-  // The order changes after a failure, so that the next batch starts with a node that did not fail.
+  // The order of nodes changes after a failure, so that the next batch starts with a node that did not fail.
   let nodes = places
   const prefer = (node: Node | undefined) => {
     const index = node ? nodes.indexOf(node) : 0
     nodes = [...nodes.slice(index), ...nodes.slice(0, index)]
   }
 
-  /** Returns the outcomes of the first node that serves, after sending the calls that it refuses to the other nodes. */
   async function sendInOrder(
     requests: readonly RpcRequest[],
     order: readonly Node[],
@@ -43,7 +42,7 @@ export function createRpc(
       }
     }
     const isOnly = order.length === 1
-    // A node without alternatives gets a second try.
+    // A node is tried twice if no other node can replace it.
     const tries = isOnly ? [...order, ...order] : order
     const hedge = { slowMs: (index: number) => order[index]?.slowMs() ?? 0, shouldContinue: () => true }
     const { node, outcomes } = await firstSuccess(environment, tries.map(tryNode), {
@@ -68,7 +67,7 @@ export function createRpc(
       if (error instanceof FailedTry) return []
       throw error
     })
-    // The node is at fault only if another one serves the call; a call that all refuse is itself at fault.
+    // A node is at fault only if another node serves the refused call. A call that all nodes refuse is itself at fault.
     const isAtFault = open.some((index, i) => {
       const [refusal, answer] = [refusalOf(outcomes[index]), answers[i]]
       return NOT_LEARNT.includes(refusal) && answer !== undefined && !refusalOf(answer)
@@ -88,7 +87,7 @@ export function createRpc(
       throw toAppError(new FailedTry('upstream_unavailable', 'rate limited (Retry-After)', { retryAfterSeconds }), NAME)
     }
 
-    // Each call goes to the first node that is not known to refuse it, all concurrently.
+    // Each call goes to the first node that is not known to refuse the call. All nodes are called concurrently.
     const indexed = requests.map((request, index) => ({ request, index }))
     const groups = Map.groupBy(indexed, ({ request }) => order.findIndex((node) => node.takes(request)))
     const outcomes: RpcOutcome[] = []
@@ -96,7 +95,7 @@ export function createRpc(
       await Promise.all(
         [...groups].map(async ([from, group]) => {
           const pending = group.map(({ request }) => request)
-          // A call that all nodes are known to refuse goes to the first one, which returns its refusal.
+          // A call that all nodes are known to refuse goes to the first node, which returns its refusal.
           const start = Math.max(0, from)
           const answers = await sendInOrder(pending, [...order.slice(start), ...order.slice(0, start)], question)
           for (const [i, { index }] of group.entries()) outcomes[index] = served(answers[i])
@@ -121,13 +120,19 @@ function textOf(outcome: NodeOutcome | undefined): string {
   return outcome && 'error' in outcome ? `${outcome.error.refusal} ${outcome.error.code}` : ''
 }
 
-/** Kinds of refusals from which no limit for later calls is learnt. */
+/** Kinds of refusals that set no limit for later calls to the node. */
 const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
 
-/** Kinds of refusals, the most useful for the caller first. Smaller ranges may succeed; a broken node may have what another one lacks. */
+/**
+ * Kinds of refusals, the most useful one for the caller first. Smaller ranges may succeed after `range` and `results`.
+ * A node with another fault may still have data that a node without archive lacks.
+ */
 const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
 
-/** Returns the more useful of two nodes' outcomes for one call; of two refused ranges the one that allows more blocks. */
+/**
+ * Returns the more useful of two nodes' outcomes for one call. Of two refused block ranges, the one that allows more
+ * blocks wins.
+ */
 function best(one: NodeOutcome, other: NodeOutcome | undefined): NodeOutcome {
   if (!other) return one
   const [rank, otherRank] = [one, other].map((outcome) => RANKS.indexOf(refusalOf(outcome))) as [number, number]

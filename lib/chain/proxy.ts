@@ -6,8 +6,8 @@ import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
- * Storage slots in which proxies keep the address of their code. Code that a proxy delegates to uses the proxy's
- * storage, so a second proxy behind it does so too.
+ * Storage slots in which proxy contracts keep the address of their implementation. The implementation uses the proxy's
+ * storage. A second proxy behind the first one therefore uses the first proxy's slots.
  */
 const SLOTS = {
   'ERC-1967 implementation': slotBefore('eip1967.proxy.implementation'),
@@ -20,13 +20,17 @@ type SlotRole = keyof typeof SLOTS
 const SLOT_ROLES = Object.keys(SLOTS) as SlotRole[]
 
 /**
- * Ways in which a contract leads to the code that runs: its own code, the target in a clone's code (ERC-1167 and
- * similar), an account's delegate (EIP-7702), its storage, and its beacon.
+ * Ways, besides a storage slot, in which a contract leads to the code that runs: its own code, the target in a clone's
+ * code (ERC-1167 and similar), an account's delegate (EIP-7702), and a beacon.
  */
 const OTHER_ROLES = ['contract', 'clone of', 'EIP-7702 delegate', "beacon's implementation"] as const
+/** All ways in which a contract leads to the code that runs when it is called. */
 export const POINTER_ROLES = [...OTHER_ROLES, ...SLOT_ROLES]
 
-/** An address whose code runs when a contract is called. Code at an address never changes (EIP-6780), so comparing addresses is enough. */
+/**
+ * An address whose code runs when a contract is called. Code at an address never changes (EIP-6780), so a comparison of
+ * addresses reveals every upgrade.
+ */
 export type Pointer = {
   readonly role: (typeof POINTER_ROLES)[number]
   /** Address of the contract whose code, storage or beacon leads to `address`; absent for the contract itself. */
@@ -36,20 +40,23 @@ export type Pointer = {
 
 type PointedContract = { readonly address: Address; readonly pointers: readonly Pointer[] }
 
-/** Result of comparing a contract's code with an earlier record; `unknown` if the chain returns no result, which is not `same`. */
+/**
+ * Result of comparing a contract's code with an earlier record. `unknown` means that the chain returned no result, so
+ * the code may have changed.
+ */
 export type Verdict = 'same' | 'changed' | 'unknown'
 
 const beaconAbi = parseAbi(['function implementation() view returns (address)'])
 
-/** Pattern in the code of a clone (ERC-1167), which contains the address that receives all calls. */
+/** Bytecode pattern of a clone (ERC-1167), which contains the address that receives all calls. */
 const CLONE = /73([0-9a-f]{40})5af4/gi
 
 const MAX_POINTERS = 20
 
 /**
- * Reads all addresses whose code runs when a contract is called, its own first. A proxy of an unknown kind has no
- * others. Throws an Error for an operator if later comparisons are impossible: an address without code, a beacon
- * without implementation, or too many addresses. Also throws `upstream_*`.
+ * Reads all addresses whose code runs when a contract is called, the contract's own first. For an unknown kind of proxy
+ * only the contract itself is found. Throws an Error for an operator if later comparisons are impossible: an address
+ * without code, a beacon without implementation, or too many addresses. Also throws `upstream_*`.
  */
 export async function readPointers(reader: ChainReader, address: Address): Promise<Pointer[]> {
   const found: Pointer[] = []
@@ -72,7 +79,7 @@ async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Po
   ])
   const inCode = from.flatMap(({ role, address: of }, index) => {
     const code = parseCode(codes[index])
-    // A clone's target without code is no error, because bytes that resemble a target may be a number.
+    // A clone's target without code is no error, because bytes that look like a target address may be another number.
     if (code === '0x' && role !== 'clone of') throw new Error(`There is no code at ${of}.`)
     return pointersIn(code).map((pointer) => ({ of, ...pointer }))
   })
@@ -104,14 +111,18 @@ function pointersIn(code: Hex): Pointer[] {
   return [...new Set(targets)].map((target) => ({ role: 'clone of', address: checksumAddress(`0x${target}`) }))
 }
 
-/** Returns the plan that reads whether a contract's storage still contains exactly these addresses. */
+/**
+ * Returns the plan that reads whether a contract's storage still contains exactly the recorded implementation and
+ * beacon addresses.
+ */
 export function ownPointersPlan({ address, pointers }: PointedContract): ReadPlan<boolean> {
   return mapReadPlan(storagePlan(address), (named) => areNamed(named, pointers, undefined))
 }
 
 /**
- * Compares the addresses that `ownPointersPlan` does not read: those of beacons, and delegates of accounts. Returns a
- * verdict for each contract. Takes one HTTP request, or none without beacons and delegates. Throws `upstream_*`.
+ * Compares the recorded addresses that `ownPointersPlan` does not read: those behind beacons, and delegates of
+ * accounts. Returns a verdict for each contract. Takes one HTTP request, or none without beacons and delegates. Throws
+ * `upstream_*`.
  */
 export async function compareOtherPointers(
   reader: ChainReader,
@@ -136,7 +147,7 @@ export async function compareOtherPointers(
   })
 }
 
-/** Returns the requests for delegates and beacons' implementations, with the results expected while nothing has changed. */
+/** Returns the requests for delegates and beacons' implementations. `expected` is the result while the address is unchanged. */
 function checksOf({
   address: contract,
   pointers,
@@ -181,8 +192,8 @@ function namedBy(words: readonly bigint[]): NamedContract[] {
 }
 
 /**
- * Builds the call of a beacon for its implementation. The contract is the sender, because a beacon may return another
- * implementation to each caller.
+ * Builds the call that returns a beacon's implementation. The proxy contract is the sender, because a beacon may return
+ * another implementation to each caller.
  */
 function implementationRequest(from: Address, beacon: Address): RpcRequest {
   const { to, data } = call(beacon, beaconAbi, 'implementation', [])
@@ -195,7 +206,7 @@ function parseImplementation(outcome: RpcOutcome | undefined): Address | undefin
   return address
 }
 
-/** Returns the ERC-1967 slot of a name: its hash minus one. */
+/** Returns the ERC-1967 storage slot of a name: the hash of the name, minus one. */
 function slotBefore(name: string): Hex {
   return numberToHex(BigInt(keccak256(toHex(name))) - 1n, { size: 32 })
 }

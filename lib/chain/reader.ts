@@ -27,20 +27,20 @@ import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
 import { encodeStorageCall, OVERRIDE_DIGITS, parseStorage, storageOverrides } from './storage.ts'
 
-/** Reads of one contract, by name: words of its own storage (32 bytes each), and calls of it or of other contracts. */
+/** Named reads for one contract: words of its own storage (32 bytes each), and calls to it or to other contracts. */
 export type NamedReads = {
   readonly address: Address
   readonly slots: Readonly<Record<string, Hex>>
   readonly calls: Readonly<Record<string, Call<unknown>>>
 }
 
-/** Results of the reads of one contract. */
+/** Results of one contract's named reads: storage words and return values. */
 export type NamedResults<R extends NamedReads> = {
   readonly words: { readonly [Name in keyof R['slots']]: bigint }
   readonly answers: ReturnValues<R['calls']>
 }
 
-/** A contract's storage slots and calls, with a parser of their words and return values in the same order. */
+/** A contract's storage slots to read and calls to make. `parse` gets the storage words and return values in the same order. */
 export type ReadPlan<T> = {
   readonly address: Address
   readonly slots: readonly Hex[]
@@ -48,7 +48,7 @@ export type ReadPlan<T> = {
   readonly parse: (read: { readonly words: readonly bigint[]; readonly answers: readonly unknown[] }) => T
 }
 
-/** Builds the plan for these reads. `parse` computes the plan's value from their results. */
+/** Builds the plan for these named reads. `parse` computes the plan's value from the named results. */
 export function buildReadPlan<const R extends NamedReads, T>(
   { address, slots, calls }: R,
   parse: (reading: NamedResults<R>) => T,
@@ -70,7 +70,7 @@ export function mapReadPlan<T, U>(plan: ReadPlan<T>, map: (value: T) => U): Read
   return { ...plan, parse: (read) => map(plan.parse(read)) }
 }
 
-/** Joins two plans of one contract into one. */
+/** Joins two plans of one contract into one plan. Its value is the pair of both values. */
 export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): ReadPlan<readonly [L, R]> {
   const [slots, calls] = [left.slots.length, left.calls.length]
   return {
@@ -87,20 +87,20 @@ export function joinReadPlans<L, R>(left: ReadPlan<L>, right: ReadPlan<R>): Read
 type ReadResult<T> = {
   /** Earliest of the blocks at which values were read. */
   readonly block: BlockHeader
-  /** Block at which each value was read. All are the same if `at` was given or one call read everything. */
+  /** Block at which each value was read. All blocks are equal if `at` was given or one call read everything. */
   readonly blocks: readonly BlockHeader[]
   readonly values: readonly T[]
   readonly outcomes: RpcOutcome[]
   /**
-   * Returns `block` with its hash, for responses. Takes one more request without `withHash`, or if new blocks came
-   * during the read. Throws `upstream_*`.
+   * Returns `block` and its hash, for responses. Sends one more request if the option `withHash` was not set, or if new
+   * blocks came during the read. Throws `upstream_*`.
    */
   readonly evidence: () => Promise<Evidence>
 }
 
 /**
- * Options of a read. `at`: number of the block to read at, instead of the latest. `extraCalls`: calls sent in the same
- * HTTP request. `withHash`: requests the block's hash too.
+ * Options of a read. `at`: number of the block to read at, instead of the latest. `extraCalls`: RPC calls sent in the
+ * same HTTP request. `withHash`: requests the block's hash too.
  */
 export type ReadOptions = {
   readonly at?: bigint | undefined
@@ -124,13 +124,14 @@ const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 
 const MAX_CONTRACTS = 100
 /**
- * Maximum hexadecimal digits of one eth_call, which limits its gas too. Reading 100 positions takes 0.9 million digits
- * and 17 million gas. The strictest nodes accept two million digits and 50 million gas.
+ * Maximum hexadecimal digits in the calldata of one eth_call, which limits the call's gas too. Reading 100 vault
+ * positions takes 0.9 million digits and 17 million gas. The strictest nodes accept two million digits and 50 million
+ * gas.
  */
 const MAX_DIGITS = 1_200_000
 /**
- * Number of smaller calls that replace a failed one. Every node accepts two calls for each of them, and one for the
- * block, in one batch.
+ * Number of smaller groups that replace the contracts of a failed eth_call. The four groups need two calls each, and
+ * the block one more. Every node accepts nine calls in one batch.
  */
 const PARTS = 4
 
@@ -139,13 +140,16 @@ const HEADER_TRIES = 3
 /** Creates a reader of one chain. `nodes`: number of hosts that confirm its results. */
 export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { readonly nodes?: number } = {}) {
   const blockCalls = chain.id === ARBITRUM ? ARBITRUM_BLOCK_CALLS : BLOCK_CALLS
-  /** Plans of the last read at the latest block, with their requests. They are kept because lists are read repeatedly. */
+  /**
+   * Plans of the last read at the latest block, with their encoded requests. They are kept because callers read the
+   * same lists of plans repeatedly.
+   */
   let last: { readonly plans: readonly unknown[]; readonly requests: readonly RpcRequest[][] } | undefined
 
   /**
-   * Reads contracts, each at one block, by default the latest, and sends `extraCalls` in the same HTTP request. Takes
-   * one eth_call for every 100 contracts, and one more if any storage is read. A second request is needed only if these
-   * two calls ran at different blocks, or the node refuses state overrides. Throws AppError `upstream_*`.
+   * Reads contracts, each at one block: the latest, or `at`. Sends `extraCalls` in the same HTTP request. Takes one
+   * eth_call for every 100 contracts, and one more if any storage is read. A second HTTP request is needed only if
+   * these two calls ran at different blocks, or if the node refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<ReadResult<T>> {
     const { attempts, ...others } = await readCalls(plans, options)
@@ -156,7 +160,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     return joinParts(parts, others)
   }
 
-  /** Reads one contract; like `read`. */
+  /** Reads one contract, like `read`, and returns its value. */
   async function readOne<T>(plan: ReadPlan<T>, options?: ReadOptions) {
     const { values, ...others } = await read([plan], options)
     // The cast is right: one plan has one value.
@@ -164,9 +168,9 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
   }
 
   /**
-   * Like `read`, for contracts of which some may be broken and use all the gas of their call. The contracts of a failed
-   * call are read again in smaller calls, until only broken ones have no value. Throws AppError `upstream_*` if nothing
-   * can be read.
+   * Like `read`, but broken contracts, which may use all the gas of a shared call, do not fail the others. The
+   * contracts of a failed call are read again in smaller calls. In the end only the broken contracts have no value.
+   * Throws AppError `upstream_*` if no contract can be read.
    */
   async function readEach<T>(
     plans: readonly ReadPlan<T>[],
@@ -241,8 +245,8 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
   }
 
   /**
-   * Reads each group of plans with one or two calls, all in one HTTP request. A group's part is undefined if the node
-   * did not finish its call.
+   * Reads each group of plans with one or two eth_calls, all in one HTTP request. A group's result is undefined if the
+   * node did not finish its call.
    */
   async function send<T>(
     groups: readonly (readonly ReadPlan<T>[])[],
@@ -257,7 +261,10 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     return { parts, outcomes }
   }
 
-  /** Parses the results of a group's two calls. Reads the group again at one block if the calls ran at different blocks. */
+  /**
+   * Parses the results of a group's two calls, one for return values and one for storage. Reads the group again at one
+   * block if the two calls ran at different blocks.
+   */
   async function parseGroup<T>(
     plans: readonly ReadPlan<T>[],
     at: bigint | undefined,
@@ -300,9 +307,9 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     read,
     readEach,
     readOne,
-    /** Sends other calls in one HTTP request. Throws AppError `upstream_*`. */
+    /** Sends RPC calls in one HTTP request. Throws AppError `upstream_*`. */
     request: rpc,
-    /** Reads the events of the filter from a block on, until there are enough; see `readLogsUntil`. */
+    /** Reads the events of the filter from block `from` on, until `enough` accepts their number; see `readLogsUntil`. */
     logsUntil: (filter: LogFilter, from: bigint, to: bigint, enough: (events: number) => boolean) =>
       readLogsUntil(rpc, filter, from, to, enough),
   }
@@ -337,7 +344,10 @@ function storageCallOf({ address, slots }: ReadPlan<unknown>): [AggregateCall] {
   return [encodeStorageCall(address, slots)]
 }
 
-/** Groups plans by the eth_call that reads them. Without plans it returns one empty group, whose call reads the block. */
+/**
+ * Groups plans so that one eth_call reads each group. Without plans it returns one empty group, whose call reads only
+ * the block.
+ */
 function groupPlans<T>(plans: readonly ReadPlan<T>[]): ReadPlan<T>[][] {
   let group: ReadPlan<T>[] = []
   const groups = [group]
@@ -387,7 +397,7 @@ function resultHex(outcome: RpcOutcome | undefined): Hex {
   throw badResponse('a call has no result')
 }
 
-/** Parses a storage word; some nodes omit leading zeros. */
+/** Parses a storage word. Some nodes omit leading zeros, so a shorter word is accepted too. */
 function resultWord(outcome: RpcOutcome | undefined): bigint {
   const data = resultHex(outcome)
   if (data === '0x' || size(data) > 32) throw badResponse('a storage word has the wrong size')

@@ -10,8 +10,8 @@ export const RpcUrls = z.record(z.string(), z.tuple([z.url()], z.url()))
 export type RpcUrls = z.output<typeof RpcUrls>
 
 /**
- * Returns a function that returns a chain's reader, created on first use and kept. It throws `internal` for a chain
- * that the registry lacks.
+ * Creates a function that returns the reader of a chain. The function creates a chain's reader on first use and keeps
+ * it. It throws `internal` for a chain that the registry lacks.
  */
 export function createChainReaders(rpcUrls: RpcUrls, environment: HttpEnvironment): (chainId: number) => ChainReader {
   const readers = new Map<number, ChainReader>()
@@ -38,12 +38,12 @@ export function groupByHost(urls: readonly string[]): [string, ...string[]][] {
   return [...Map.groupBy(urls, hostOf).values()] as [string, ...string[]][]
 }
 
-/** Second-level endings, such as `co.uk`, below which names are registered. */
+/** Domain endings of two labels, such as `co.uk`, below which names are registered. */
 const SECOND_LEVEL = /\.(ac|co|com|edu|gov|net|org)\.[a-z]{2}$/
 
 /**
- * Returns the registered name in a URL, because its subdomains and paths count as one host. An IP address, or a name
- * without a dot, is the operator's machine, and each port a host.
+ * Returns the registered domain in a URL. All its subdomains and paths count as one host. An IP address, or a name
+ * without a dot, is the operator's own machine. Each port of that machine counts as a host.
  */
 function hostOf(url: string): string {
   const { hostname, host } = new URL(url)

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { blockOf, featureOf, hasOverrides, isEventCall, isOptional } from './request.ts'
 import type { RpcRequest } from './rpc.ts'
 
-/** Maximum characters of an error message that are read: its meaning is at the beginning. */
+/** Maximum characters of a node's error message that are read. The meaning is at the message's beginning. */
 const MAX_MESSAGE = 500
 
 /** An error of JSON-RPC, as nodes return it, with its message shortened. */
@@ -18,9 +18,9 @@ export type NodeError = z.output<typeof NodeError>
 /**
  * Meaning of a node's error, independent of its wording and HTTP status:
  *
- * * `call`: this call fails on any node, by the EVM or because of invalid parameters.
+ * * `call`: this call fails on any node, because the EVM stops it or a parameter is invalid.
  * * `batch`: the batch has too many calls, or too many bytes.
- * * `range`: the call for events has too many blocks. `results`: it has too many events.
+ * * `range`: the request for events covers too many blocks. `results`: the blocks have too many events.
  * * `archive`: the node does not keep data of that age.
  * * `unsupported`: the node lacks the method, or state overrides.
  * * `busy`: the node gets too many requests, or has no healthy backend. `unserved`: any other fault of the node.
@@ -30,7 +30,7 @@ export type Meaning = 'call' | 'batch' | 'range' | 'results' | 'archive' | 'unsu
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b/i
 /**
- * Messages about failures of the EVM, and of a transaction before it runs. They are from geth, reth, Erigon,
+ * Error messages about a failure in the EVM, or about a transaction that cannot run. They are from geth, reth, Erigon,
  * Nethermind, Besu, Nitro and anvil. Reth and Nethermind write the names of EVM halts without spaces.
  */
 const EVM =
@@ -40,10 +40,13 @@ const PARAMETERS = /invalid argument|too many arguments|cannot unmarshal/i
 const isSimulationError = (code: number) => code <= -38_010 && code >= -38_026
 const RATE_LIMITED =
   /no backend|over capacity|request limit reached|rate.?limit|too many requests|request count exceeded|compute units|requests per|throttl/i
-// Error codes of several providers' rate limits. The last ones are of the proxy proxyd: no healthy backend, over capacity, an invalid
-// backend response.
+// Error codes for rate limits of several providers. The last three are codes of the proxy proxyd: no healthy backend, over capacity, an
+// invalid backend response.
 const BUSY_CODES = [429, -32_016, -32_029, -32_090, -32_011, -32_012, -32_013]
-/** Messages of a node that is behind. They are matched before others, because they also mention ranges and parameters. */
+/**
+ * Error messages of a node whose latest block is too old. They are matched before other patterns, because they also
+ * mention ranges and parameters.
+ */
 const BEHIND =
   /header (range )?not found|unknown block|block not found|beyond current head|block is out of range|invalid block range/i
 const METHOD_NOT_FOUND = -32_601
@@ -59,10 +62,13 @@ const ARCHIVE =
 const UNSUPPORTED =
   /unsupported method|method .*(not found|not supported|not available|does not exist|not allowed|disabled|not whitelisted)/i
 const TOO_LARGE = 413
-/** HTTP statuses that concern the request. All others above 299 concern the node. */
+/** HTTP statuses that mean a fault of the request. All other statuses above 299 mean a fault of the node. */
 const CALL_REFUSALS = [400, TOO_LARGE, 422]
 
-/** Returns an error code for a refusal without a message: its HTTP status, if that concerns the request. */
+/**
+ * Returns the error code for a refusal without a message: the HTTP status. Returns undefined if the status means a
+ * fault of the node.
+ */
 export function codeOfStatus(status: number): number | undefined {
   return CALL_REFUSALS.includes(status) ? status : undefined
 }
@@ -70,7 +76,7 @@ export function codeOfStatus(status: number): number | undefined {
 /** Returns the meaning of a node's error for this call. `request` is undefined for the error of a whole batch. */
 export function meaningOf({ code, message }: NodeError, status: number, request: RpcRequest | undefined): Meaning {
   const isAboutTheCall = status < 300 || CALL_REFUSALS.includes(status)
-  // Revert messages come first, because a contract's own words say nothing about the node.
+  // Reverts are matched first, because a contract's own error text says nothing about the node.
   if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return isAboutTheCall ? 'call' : 'unserved'
   const isTooLarge = status === TOO_LARGE
   if (!request) return BATCH.test(message) || (isTooLarge && message === '') ? 'batch' : 'unserved'
@@ -81,9 +87,9 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   // Messages about ranges are matched before codes, because proxies use the codes of busy nodes for ranges too.
   if (isForEvents && RANGE.test(message) && !RATE_LIMITED.test(message)) return 'range'
   if (BUSY_CODES.includes(code) || RATE_LIMITED.test(message)) return 'busy'
-  // This code concerns the number or range of events, or the rate of other calls.
+  // Nodes use this code for too many events or blocks, and for too many calls per second.
   if (code === LIMIT_EXCEEDED) return isForEvents ? 'range' : 'busy'
-  // Nodes refuse state overrides in many ways, so most errors of a call with overrides count as that.
+  // Nodes refuse state overrides in many ways, so most errors of a call with overrides count as `unsupported`.
   if (
     hasOverrides(request) &&
     ((status >= 400 && !isTooLarge) ||
@@ -99,17 +105,17 @@ export function meaningOf({ code, message }: NodeError, status: number, request:
   return isAboutTheCall && (isSimulationError(code) || PARAMETERS.test(message)) ? 'call' : 'unserved'
 }
 
-/** Minimum limit of blocks or calls. A lower number in a message means something else. */
+/** Minimum limit of blocks or calls that a message can state. A lower number in a message means something else. */
 const MIN_RANGE = 2
-/** Pattern of rate limits such as `10 requests per second`, which are no limits of blocks or calls. */
+/** Pattern of rate limits such as `10 requests per second`, which do not limit blocks or calls. */
 const RATE =
   /\d[\d,]*k? ?((req|call|credit|compute unit|cu)\w* ?)?(\/|\bper\b|\bin\b|\ba\b) ?(\d+ ?)?(m?s|sec|min|hour|day|month)|\d+ ?([rq]ps|m?s|sec|min|hour)/gi
 type Limited = 'blocks' | 'calls'
 const NUMBER = /(\d[\d,]*)(k\b)?[ -]?((?<blocks>block|range)|(?<calls>call|request))?/gi
 
 /**
- * Parses the limit of blocks or calls in a node's refusal, below the number that was requested; undefined if there is
- * none. For example, "maximum 10 calls in 1 batch" gives 10 calls, and "(9999 > 5000)" the smaller number.
+ * Parses the limit of blocks or calls in a node's error message; undefined if there is none below the requested number.
+ * For example, "maximum 10 calls in 1 batch" gives 10 calls, and "(9999 > 5000)" gives 5000.
  */
 export function parseLimit(message: string, askedFor: number, limited: Limited): number | undefined {
   const words = message.replaceAll(/0x[0-9a-f]+/gi, '').replaceAll(RATE, '')

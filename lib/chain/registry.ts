@@ -18,32 +18,36 @@ type ChainBase = {
   readonly name: string
   readonly nativeCoin: NativeCoin
   readonly coinGeckoPlatform: string
-  /** DefiLlama's prefix of contract addresses. */
+  /** Name of the chain that DefiLlama expects before a contract address. */
   readonly defiLlamaPrefix: string
-  /** Block explorer, without a slash at the end. */
+  /** URL of the block explorer, without a slash at the end. */
   readonly explorerUrl: string
   /**
-   * Public RPC endpoints for trials, in the order of preference. They have strict limits and change without notice. An
-   * endpoint that returns no events comes last.
+   * URLs of public RPC nodes for trials, the preferred one first. Public nodes have strict limits and change without
+   * notice. A node that returns no events comes last.
    */
   readonly rpcUrls: readonly [string, ...string[]]
 }
 
 /**
- * Rule for a final block: it is not after the block at the chain's tag, and it is this many seconds older than the
- * head. Rollup blocks are `safe` once they are written to Ethereum. Without tags only the age counts.
+ * Conditions for a final block. The block is at or before the block at the chain's `tag`, and `seconds` older than the
+ * latest block. Rollup blocks are `safe` once they are written to Ethereum. With nodes that do not know tags, only the
+ * age counts.
  */
 type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 
 /** A chain whose vaults and balances are read over Ethereum JSON-RPC. */
 export type EvmChain = ChainBase & {
   readonly kind: 'evm'
-  /** Alchemy's name of the chain, the first part of its hosts. */
+  /** Alchemy's name of the chain, which is the first label of its RPC host names. */
   readonly alchemyNetwork: string
-  /** Typical seconds between blocks. They only start searches by time and are displayed; no result depends on them. */
+  /**
+   * Typical seconds between blocks, for searches by time, waiting times and limits of node lag. Real blocks may come
+   * faster or slower.
+   */
   readonly blockSeconds: number
   readonly finality: Finality
-  /** Contracts of the bridge Across on this chain; null if it does not support the chain. */
+  /** Contracts of the bridge Across on this chain; null if Across does not support the chain. */
   readonly bridge: { readonly pool: Address; readonly multicallHandler: Address; readonly fromBlock: bigint } | null
 }
 
@@ -53,10 +57,10 @@ const ETHER: NativeCoin = { symbol: 'ETH', name: 'Ether', decimals: 18, coinGeck
 /** Across's contract that runs calls after a transfer, at the same address on every chain. */
 const multicallHandler: Address = '0x0F7Ae28dE1C8532170AD4ee566B5801485c13a0E'
 
-/** Solana. */
+/** Registry entry of Solana, which has token balances but no vaults. */
 export const SOLANA = {
   kind: 'solana',
-  // Solana has no numeric chain id, so this is the one that the aggregator LI.FI uses.
+  // Solana has no numeric chain id. This number is the id that the aggregator LI.FI uses.
   id: 1151111081099710,
   key: 'solana-mainnet',
   name: 'Solana',
@@ -186,7 +190,7 @@ export const ChainKey = z
   .meta({ id: 'ChainKey', description: 'Chain key in the portfolio responses' })
 export type ChainKey = z.output<typeof ChainKey>
 
-/** EVM chains, the only ones with vaults. */
+/** EVM chains of the registry, the only chains with vaults. */
 export const EVM_CHAINS: readonly EvmChain[] = CHAINS.filter((chain) => chain.kind === 'evm')
 
 /** Returns the EVM chain with this id; undefined if the registry lacks it. */
@@ -194,9 +198,8 @@ export function evmChain(id: number): EvmChain | undefined {
   return EVM_CHAINS.find((chain) => chain.id === id)
 }
 
-/** Issue for a number that is not an allowed chain id. A field may map it to its own error code. */
+/** Zod issue for a number that is not an allowed chain id. A field may map the issue to its own error code. */
 const unsupported = (message: string) => ({ message, params: { unsupported: true } })
-/** A number as JSON writes it. */
 const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/
 
 const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)
@@ -213,7 +216,7 @@ export const ChainId = field(
 /** A ChainId as text, for query parameters. */
 export const ChainIdText = field(
   z.codec(z.string().meta({ enum: CHAIN_IDS.map(String) }), ChainId, {
-    // 0 is no chain's id.
+    // Other texts become 0, which is no chain's id and is refused.
     decode: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0),
     encode: (id) => id.toString(),
   }),
@@ -221,7 +224,7 @@ export const ChainIdText = field(
 )
 
 const WHERE_TWO = 'Chain of the vault; required if two chains have a vault with this address'
-/** Id of a vault's chain, needed if the client has vaults on two chains at the same address. */
+/** Id of a vault's chain. It is required only if the client has vaults on two chains at the same address. */
 export const VaultChainId = ChainId.optional().describe(WHERE_TWO)
 /** VaultChainId as text, for query parameters. */
 export const VaultChainIdText = ChainIdText.optional().describe(WHERE_TWO)
@@ -230,13 +233,19 @@ const OtherChainId = z
   .number()
   .refine((id) => evmChain(id) !== undefined, unsupported('must be the id of a supported chain'))
 
-/** Id of the EVM chain that a deposit comes from. Any other number is `unsupported`; a non-number is invalid. */
+/**
+ * Id of the EVM chain that a deposit comes from. Any other number gives `unsupported_source_chain`; a non-number gives
+ * `missing_or_invalid_src_chain_id`.
+ */
 export const SourceChainId = field(OtherChainId, {
   invalid: 'missing_or_invalid_src_chain_id',
   unsupported: 'unsupported_source_chain',
 })
 
-/** Id of the EVM chain that a withdrawal goes to. Any other number is `unsupported`; a non-number is invalid. */
+/**
+ * Id of the EVM chain that a withdrawal goes to. Any other number gives `unsupported_destination_chain`; a non-number
+ * gives `missing_or_invalid_dst_chain_id`.
+ */
 export const DestinationChainId = field(OtherChainId, {
   invalid: 'missing_or_invalid_dst_chain_id',
   unsupported: 'unsupported_destination_chain',
@@ -246,10 +255,13 @@ const BridgedChainId = z
   .number('must be a number')
   .refine((id) => evmChain(id)?.bridge, unsupported('must be the id of a chain from which deposits can come'))
 
-/** Id, as text, of a chain that the bridge supports. Any other number is `unsupported`; a non-number is invalid. */
+/**
+ * Id, as text, of a chain that the bridge supports. Any other number gives `unsupported_src_chain_id`; a non-number
+ * gives `invalid_src_chain_id`.
+ */
 export const BridgedChainIdText = field(
   z.codec(z.string().meta({ pattern: NUMBER_TEXT.source }), BridgedChainId, {
-    // A number too large for JavaScript becomes 0, which is no chain's id.
+    // A number too large for JavaScript becomes 0, which is no chain's id. The error is then `unsupported_src_chain_id`.
     decode: (text) => {
       if (!NUMBER_TEXT.test(text)) return Number.NaN
       return Number.isFinite(Number(text)) ? Number(text) : 0

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { Quantity } from './hex.ts'
 import type { RpcRequest } from './rpc.ts'
 
-/** Methods that a healthy node may lack. A node that claims to lack another `eth_` method counts as temporarily broken. */
+/** RPC methods that a healthy node may lack. A node that claims to lack another `eth_` method counts as temporarily broken. */
 const OPTIONAL = ['eth_simulateV1', 'eth_getBlockReceipts']
 const OVERRIDES = 'state overrides'
 
 const Range = z.object({ fromBlock: Quantity, toBlock: Quantity })
 
-/** True for a request for events. */
+/** True for a request for contract events (eth_getLogs). */
 export function isEventCall({ method }: RpcRequest): boolean {
   return method === 'eth_getLogs'
 }
@@ -29,21 +29,24 @@ export function isOptional(feature: string): boolean {
 }
 
 /**
- * Returns the first and last block of a request for events. Returns undefined for other requests, and for tags instead
- * of block numbers.
+ * Returns the first and last block number of a request for events. Returns undefined for other requests, and for block
+ * tags such as `latest`.
  */
 export function rangeOf({ method, params: [filter] }: RpcRequest): readonly [first: number, last: number] | undefined {
   const range = method === 'eth_getLogs' ? Range.safeParse(filter).data : undefined
   return range && [Number(range.fromBlock), Number(range.toBlock)]
 }
 
-/** Returns the number of blocks of a request for events. Returns undefined for other requests, and for tags instead of block numbers. */
+/**
+ * Returns the number of blocks that a request for events covers. Returns undefined for other requests, and for block
+ * tags such as `latest`.
+ */
 export function countBlocks(request: RpcRequest): number | undefined {
   const range = rangeOf(request)
   return range && range[1] - range[0] + 1
 }
 
-/** Index of the block among a method's parameters; 1 for methods not listed. */
+/** Index of the block among an RPC method's parameters; 1 for methods not listed. */
 const PLACES: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
   eth_getBlockReceipts: 0,

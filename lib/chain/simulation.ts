@@ -9,8 +9,8 @@ import type { SimulationResult } from './simulation-result.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * Result of one simulated transaction. `gasUsed` is in gas units. `reason` names the revert if the error is known.
- * `logs` are undefined if the node omits them.
+ * Result of one simulated transaction. `gasUsed` is in gas units. `reason` is the name or text of the revert's error,
+ * or the first bytes of unknown revert data. `logs` are undefined if the node omits them.
  */
 export type SimulatedCall =
   | {
@@ -24,7 +24,10 @@ export type SimulatedCall =
 /** Margin above the simulated gas, in percent, because the state may change before the transactions are mined. */
 const MARGIN_PERCENT = 15n
 
-/** Upper estimates of gas by kind of transaction, used if the simulation fails. */
+/**
+ * Upper estimates of gas by kind of transaction, in gas units. They apply if the node cannot simulate, or a simulation
+ * reverts.
+ */
 export const UPPER_ESTIMATE = {
   approve: 70_000n,
   deposit: 500_000n,
@@ -53,29 +56,30 @@ const SimulatedBlocks = z.array(
   }),
 )
 
-/** Storage words that replace those of the chain in a simulation, by contract and slot. */
+/** Storage words, by contract and slot, that replace the chain's own words during a simulation. */
 export type StorageOverrides = Readonly<Record<Address, { readonly stateDiff: Readonly<Record<Hex, Hex>> }>>
 
 /**
  * Returns the request that simulates these transactions of one account in order, each on the state after the previous
- * one. It needs no signature and no balance for gas (eth_simulateV1, https://github.com/ethereum/execution-apis).
+ * one. The simulation needs no signature and no balance for gas (eth_simulateV1,
+ * https://github.com/ethereum/execution-apis).
  */
 export function simulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** Maximum gas of a simulated block, below every chain's limit. The simulated transactions share it equally. */
+/** Gas of one simulated block, below the block gas limit of every chain. The block's transactions share this gas equally. */
 const BLOCK_GAS = 28_000_000n
 
-/** Like `simulationRequest`, but with a gas limit for each transaction, so none uses up the gas of later ones. */
+/** Like `simulationRequest`, but limits the gas of each transaction. One transaction then cannot use up the gas of later ones. */
 export function boundedSimulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
   return simulation([{ calls: boundedCallsOf(from, transactions) }], 'latest')
 }
 
 /**
- * Returns the request that simulates blocks of transactions in order on overridden storage, after block `at` (by
- * default the latest). The last block has the time `until`, in seconds since 1970, if given. No transaction can use up
- * the gas of later ones.
+ * Returns the request that simulates blocks of transactions in order, on overridden storage. The simulation starts
+ * after block `at`, by default after the latest. The last block has the time `until`, in seconds since 1970, if given.
+ * Each transaction has a gas limit, so none can use up the gas of later transactions.
  */
 export function overriddenSimulationRequest(
   from: Address,
@@ -107,12 +111,15 @@ function boundedCallsOf(from: Address, transactions: readonly Transaction[]) {
   return callsOf(from, transactions).map((call) => ({ ...call, gas }))
 }
 
-/** Parses the result of each simulated transaction; null if the node cannot simulate. `abi` names the errors that a revert may have. */
+/**
+ * Parses the results of `length` simulated transactions; null if the node returned no such simulation. `abi` decodes
+ * the errors of reverts.
+ */
 export function parseSimulation(outcome: RpcOutcome | undefined, length: number, abi: Abi): SimulatedCall[] | null {
   return parseSimulatedBlocks(outcome, [length], abi)?.[0] ?? null
 }
 
-/** Parses a simulation of several blocks with these numbers of transactions, like `parseSimulation`. */
+/** Parses a simulation of several blocks, like `parseSimulation`. `lengths` has the number of transactions in each block. */
 export function parseSimulatedBlocks(
   outcome: RpcOutcome | undefined,
   lengths: readonly number[],
@@ -130,7 +137,10 @@ export function parseSimulatedBlocks(
   )
 }
 
-/** Returns the gas and result of the simulated transactions. Gas is the upper estimate if one reverted or none was simulated. */
+/**
+ * Returns the gas and the result of simulated transactions. Gas is the sum of the transactions plus a margin of 15 %.
+ * Gas is `upperEstimate` if a transaction reverted or `calls` is undefined.
+ */
 export function summarise(
   calls: readonly SimulatedCall[] | undefined,
   upperEstimate: bigint,

@@ -19,7 +19,7 @@ export const ChainTransaction = z
   })
   .meta({ id: 'Transaction', description: 'A transaction to sign' })
 
-/** A transaction on a known chain; `value` is in the native coin's smallest unit. */
+/** A transaction without its chain id, for code that handles one chain. `value` is in the native coin's smallest unit. */
 export type Transaction = Omit<z.output<typeof ChainTransaction>, 'chainId'>
 
 /** A number as wallets expect it: hexadecimal digits without leading zeros in JSON, a bigint in memory. */

@@ -4,7 +4,10 @@ import type { RecordsStore, VaultProgress } from '../activity/store.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Maximum number of an account's deposits, withdrawals and transfers in a vault that are searched for its requests. */
+/**
+ * Maximum number of an account's deposits, withdrawals, claims and cancellations in a vault that are searched for its
+ * requests. A search of more takes too long.
+ */
 const MAX_SEARCHED = 1_000
 
 type EntriesOfSlice = {
@@ -13,11 +16,12 @@ type EntriesOfSlice = {
   readonly entries: readonly LedgerEntry[]
 }
 
-/** Finds an account's deposits, withdrawals and transfers up to the end of the processed block range; undefined if they are too many. */
+/** Finds an account's ledger entries up to the end of the processed block range; undefined if there are too many entries. */
 type FindEntries = (account: Address) => Promise<readonly LedgerEntry[] | undefined>
 
 /**
- * Cached reads of accounts: `all` returns all deposits, withdrawals and transfers, `ofRequests` only requests, claims and cancellations.
+ * Cached reads of accounts' ledger entries. `all` returns deposits, withdrawals and transfers. `ofRequests` leaves out
+ * transfers and entries that move nothing. `isRead` is true once an account has been read.
  */
 export type AccountEntries = {
   readonly all: FindEntries
@@ -25,7 +29,7 @@ export type AccountEntries = {
   readonly isRead: (account: Address) => boolean
 }
 
-/** Creates cached reads of accounts' deposits, withdrawals and transfers in a vault, up to the end of a block range. */
+/** Creates cached reads of accounts' ledger entries in a vault, up to the end of a block range. */
 export function accountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
   { vault, progress: { through }, entries }: EntriesOfSlice,

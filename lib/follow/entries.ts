@@ -17,16 +17,14 @@ import { getEntryId, isEntryNotice, type Notice } from '../webhooks/event.ts'
 import type { AccountEntries } from './account-entries.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/**
- * Maximum number of accounts to read per range of blocks, and milliseconds after which no further read starts. An attacker can create
- * events of thousands of accounts.
- */
+/** Maximum number of accounts to read per range of blocks. An attacker can create events of thousands of accounts. */
 const MAX_READ = 150
+/** Maximum milliseconds for reading accounts per range of blocks. No read starts later. */
 const READ_MS = 5_000
 
 /**
- * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults makes at most 250 table
- * requests, and the vaults' own records need most of them.
+ * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults
+ * makes at most 250 table requests. The vaults' own records need most of these requests.
  */
 export function maxQueries(vaults: number): number {
   return Math.max(0, 150 - Math.ceil(vaults / 20))
@@ -36,13 +34,13 @@ type Group = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]
   readonly accounts: AccountEntries
-  /** Keys of events that are already published, so they need no read. */
+  /** Keys of webhook events that are already published, so their deposits and withdrawals need no read. */
   readonly known?: ReadonlySet<string>
   /** Lowest version of the events' payloads, if higher than the block number. */
   readonly version?: number
 }
 
-/** Account's deposits and withdrawals in a vault: ids of all, and their webhook payloads by id, if readable. */
+/** Account's deposits and withdrawals in a vault: the ids of all, and the webhook payloads by id, if they can be read. */
 type AccountEvents = {
   readonly ids: ReadonlySet<string>
   readonly deposits?: ReadonlyMap<string, ReturnType<typeof depositEntry>>
@@ -50,9 +48,9 @@ type AccountEvents = {
 }
 
 /**
- * Returns a function that adds to webhook events the deposit or withdrawal that they concern, at a block. It reads all accounts with one
- * request. Events must be known up to that block. Unreadable entries are null; it never throws. With `isRead: false` it does not read the
- * chain.
+ * Returns a function that adds to webhook events the deposit or withdrawal that they concern, as of a block. The
+ * function reads all accounts with one request. The events up to that block must be recorded. A deposit or withdrawal
+ * that cannot be read becomes null; the function never throws. With `isRead: false` it does not read the chain.
  */
 export function createEntryReader(
   run: Pick<Run, 'reader' | 'getYield' | 'now' | 'until' | 'entryQueries'>,
@@ -100,8 +98,8 @@ function nameOf({ address }: VaultOnChain, account: Address): string {
 }
 
 /**
- * Adds to a webhook event the deposit or withdrawal that it concerns. A reverting event has an id only if its entry is known, or known to
- * be gone.
+ * Adds to a webhook event the deposit or withdrawal that it concerns. A reverting event gets an id only if its deposit
+ * or withdrawal was read, or is known to be gone.
  */
 function withEntry(notice: Notice, shown: AccountEvents | undefined, lowest: number): Notice {
   if (!isEntryNotice(notice)) return notice

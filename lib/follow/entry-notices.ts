@@ -11,10 +11,13 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import type { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import type { Notice } from '../webhooks/event.ts'
 
-/** Account's deposits, withdrawals and transfers in a vault, in order; undefined if they are too many to search. */
+/** Account's deposits, withdrawals and transfers in a vault, in order; undefined if there are too many to search. */
 type Entries = readonly LedgerEntry[] | undefined
 
-/** Amounts of an event for one deposit or withdrawal. A null id stands for all those without a separate webhook event. */
+/**
+ * Amounts of an event for one deposit or withdrawal. A null id stands for all deposits or withdrawals without a
+ * separate webhook event.
+ */
 type Part = { readonly id: string | null; readonly assets: bigint | null; readonly shares: bigint | null }
 
 type Described = {
@@ -27,9 +30,10 @@ const MAX_PARTS = 20
 const UNREAD = { entry: null, version: 0 }
 
 /**
- * Builds the webhook events of a ledger entry, one for each deposit or withdrawal that it affects; none for unpublished kinds. The
- * account's earlier entries show the requests of a claim or a cancellation; without them, the events have no ids. The first key never
- * depends on them. Keys of non-final events end with the hash of their block.
+ * Builds the webhook events of a ledger entry, one for each deposit or withdrawal that the entry affects; none for
+ * unpublished kinds. `before` are the account's earlier entries, which show the requests of a claim or a cancellation.
+ * Without `before`, the events have no ids. The first event's key never depends on `before`. Keys of non-final events
+ * end with the hash of their block.
  */
 export function buildEntryNotices(
   entry: LedgerEntry,
@@ -95,7 +99,7 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
     }
     case 'paid': {
       const requests = before && matchPayments([...before, entry]).get(entry)
-      // The payment belongs to another account's requests, so this account gets no event.
+      // The paid assets belong to another account's requests, so this account gets no event.
       if (before && !requests) return undefined
       const parts = requests?.map((request) => {
         return { id: buildEntryId(request), assets: request.assets, shares: request.shares }
@@ -107,22 +111,25 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
   }
 }
 
-/** Returns true if the webhook event of an entry needs the account's earlier entries. */
+/**
+ * Returns true if the webhook event of a ledger entry needs the account's earlier entries, to find the requests that it
+ * affects.
+ */
 export function needsEarlierEntries(entry: LedgerEntry): boolean {
   const { kind } = entry
   return ['claim', 'cancel', 'cancelRedeem', 'paid'].includes(kind) || (kind === 'withdraw' && entry.isClaim)
 }
 
-/** Time and place of a settlement: the fields that all its webhook events share. */
+/** Fields that all webhook events of one settlement share. */
 export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
-  /** Start of the webhook events' keys. */
+  /** Start of the keys of the settlement's webhook events. */
   readonly key: string
   readonly transactionHash: Hash | null
 }
 
 /**
- * Claimable part of a request: the id of its deposit or withdrawal, the amount, and the amount that the claim pays, if known. The key of
- * its webhook event ends with `key`.
+ * Claimable amount of one request, with the id of its deposit or withdrawal. `given` is the amount that a claim pays,
+ * if known. The key of the webhook event ends with `key`.
  */
 export type ClaimablePart = {
   readonly id: string
@@ -132,8 +139,8 @@ export type ClaimablePart = {
 }
 
 /**
- * Lists the unclaimed parts of an account's requests with this id. `entries` are the account's requests, claims and cancellations up to the
- * settlement.
+ * Lists the unclaimed amounts of an account's requests with this id. `entries` are the account's requests, claims and
+ * cancellations up to the settlement.
  */
 export function listUnclaimedParts(
   { kind, requestId }: Pick<OpenRequest, 'kind' | 'requestId'>,
@@ -148,8 +155,8 @@ export function listUnclaimedParts(
 }
 
 /**
- * Builds the webhook events for the claimable parts of an account's requests with this id, one for each part. For unknown parts, builds one
- * without an amount.
+ * Builds the webhook events for the claimable amounts of an account's requests with this id, one for each of `parts`.
+ * If `parts` is undefined, builds one event without an amount.
  */
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
@@ -187,7 +194,10 @@ function listParts<Entry extends RequestEntry>(
     .filter(({ assets, shares }) => assets || shares)
 }
 
-/** Returns the first parts, and merges the rest into one. If no part is known, returns one with the `whole` amount and a null id. */
+/**
+ * Returns the first 20 amounts, and merges the rest into one. If no amount is known, returns one with the `whole`
+ * amount and a null id.
+ */
 function mergeParts(parts: readonly Part[] | undefined, whole: Omit<Part, 'id'>): readonly Part[] {
   if (!parts?.length) return [{ id: null, ...whole }]
   if (parts.length <= MAX_PARTS) return parts
@@ -204,7 +214,6 @@ function minus(amount: bigint | null, before: bigint | null | undefined): bigint
   return amount === null ? null : amount - (before ?? 0n)
 }
 
-/** Builds the key of a webhook event. The key of a non-final event ends with its block's hash. */
 function buildKey(location: string, what: string, unfinalBlock: Hash | undefined): string {
   const key = `${location}#${what}`
   return unfinalBlock ? `${key}#${unfinalBlock}` : key

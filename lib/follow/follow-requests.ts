@@ -13,12 +13,15 @@ import { findClaimedRequests, findUnreported, isEnded, settleRequest } from './s
 
 type Slice = {
   readonly through: number
-  /** Lists an account's deposits, withdrawals and transfers up to the end of the processed block range; undefined if they are too many. */
+  /** Lists an account's ledger entries up to the end of the processed block range; undefined if there are too many. */
   readonly entriesOf: (account: Address) => Promise<readonly LedgerEntry[] | undefined>
   readonly steps: { left: number }
 }
 
-/** Follows the waiting requests of a vault without settlement events through a range of final blocks. */
+/**
+ * Tracks the waiting requests of a vault without settlement events through a range of final blocks. Writes nothing;
+ * `list` returns the changes.
+ */
 export function followRequests(
   openRequests: Pick<OpenRequestsStore, 'get'>,
   vault: VaultOnChain,
@@ -38,8 +41,8 @@ export function followRequests(
 
   return {
     /**
-     * Builds the webhook events of a snapshot, with the seconds that its settled requests waited. Skips requests once `steps.left`, the
-     * limit of computation, is used up.
+     * Builds the webhook events of a snapshot of waiting requests, and the seconds that its settled requests waited.
+     * Skips requests once `steps.left`, the limit of computation, is used up.
      */
     async settle(
       snapshot: Snapshot,
@@ -61,20 +64,20 @@ export function followRequests(
         const upTo = entries?.filter(({ blockNumber }) => blockNumber <= snapshot.number)
         const followed = entries?.filter(({ blockNumber }) => blockNumber <= Math.max(through, Number(snapshot.number)))
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
-        // An account with too many deposits and withdrawals gets one webhook event, without amounts.
+        // An account with too many ledger entries gets one webhook event without amounts, and its request counts as ended.
         if (!entries || isEnded(request, entries, { amounts, number: snapshot.number }))
           ended.set(buildRequestName(request), request)
         if (settled) changed.set(buildRequestName(request), settled.request)
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
         notices[index] = found
         const seconds = Number(snapshot.timestamp - toSeconds(request.timestamp))
-        // More may have been requested since the snapshot, so the request's timestamp may be later than the snapshot.
+        // The account may have requested more since the snapshot, so the request's timestamp may be later than the snapshot.
         if (found.length > 0 && seconds > 0) waited[request.kind].push(seconds)
       })
       return { notices: notices.flat(), waited }
     },
 
-    /** Builds the webhook events for the part of a claim that no snapshot reported as claimable. */
+    /** Builds the webhook events for a claimed amount that no snapshot of the waiting requests reported as claimable. */
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
       const taken = new Map(findTakenBy(entry, before).map((of) => [buildRequestName(of.request), of]))
       if (taken.size === 0) return []
@@ -86,7 +89,7 @@ export function followRequests(
       })
     },
 
-    /** Lists the changed requests that still wait, and those that have ended. */
+    /** Lists the changed requests that still wait, and the requests that have ended. */
     list: () => ({
       changed: [...changed].flatMap(([name, request]) => (ended.has(name) ? [] : [request])),
       ended: [...ended.values()],
@@ -94,14 +97,17 @@ export function followRequests(
   }
 }
 
-/** Finds the requests that a claim or withdrawal takes from, by the account's earlier entries; empty if it takes from none. */
+/** Finds the requests that a claim or withdrawal pays out, from the account's earlier entries; empty if it pays out none. */
 function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
   if (entry.kind === 'paid') return findClaimedRequests('withdrawal', entry, before)
   if (entry.kind === 'claim') return findClaimedRequests('deposit', entry, before)
   return entry.kind === 'withdraw' && entry.isClaim ? findClaimedRequests('withdrawal', entry, before) : []
 }
 
-/** Builds the time and place of webhook events for a settlement without an event. Their keys continue with the request and its amount. */
+/**
+ * Builds the common fields of webhook events for a settlement that no event announced. The events' keys continue with
+ * the request and its amount.
+ */
 function toSettledAt(at: Omit<SettledAt, 'key'>): SettledAt {
   return { ...at, key: `${at.chainId}#${at.vault}` }
 }

@@ -4,7 +4,10 @@ import { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { getEntryId, isEntryNotice, type Notice } from '../webhooks/event.ts'
 
-/** Builds the stored form of a webhook event about a deposit or a withdrawal in one of these blocks. Returns undefined for other events. */
+/**
+ * Converts a webhook event about a deposit or a withdrawal to its stored form. Returns undefined for other events, and
+ * for blocks that `hashes` lacks.
+ */
 export function rememberNotice(notice: Notice, hashes: Hashes, version: number): LatestNotice | undefined {
   if (!isEntryNotice(notice) || 'eventId' in notice.data) return undefined
   const { key, type, timestamp } = notice
@@ -19,7 +22,7 @@ export function rememberNotice(notice: Notice, hashes: Hashes, version: number):
 /** Hashes of non-final blocks, by block number. */
 export type Hashes = ReadonlyMap<number, Hash>
 
-/** Builds the webhook event that reverts a non-final one, with its version. */
+/** Builds the webhook event that reverts a published non-final event. The reverting event has the version of the stored one. */
 export function buildRevertedNotice(
   { chainId, address }: VaultKey,
   { key, kind, timestamp, account, id = null, version = 0 }: LatestNotice,

@@ -14,17 +14,17 @@ import { deriveNewEntries, type Run, saveProgress, selectNewEvents, startVaultRu
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { collectBlockHashes, findNotices } from './slice-notices.ts'
 
-/** Maximum number of vaults with many events to leave out before a run stops reading; each costs about one call. */
+/** Maximum number of vaults with many events that a run leaves out. Each costs about one call, so the run then stops reading. */
 const MAX_LEFT_OUT = 20
 
 /**
- * Publishes events after the last final block to clients that want them, events that revert others first. Stores each before publishing it,
- * so that it can be reverted later; publishing it twice changes nothing.
+ * Publishes events after the last final block to clients that want them. Events that revert others come first. Each
+ * event is stored before it is published, so that a later run can revert it. Publishing an event twice changes nothing.
  */
 export async function publishLatest(run: Run, head: BlockHeader): Promise<void> {
   const { vaultRuns, final, records, openRequests, reader } = run
   if (head.number <= final.number) return
-  // A failure here must not prevent the recording of final events.
+  // A failure to find the clients that want non-final events must not prevent the recording of final events.
   const wantsLatest = await run.getWantsLatest().catch((error: unknown) => {
     logger.warn('clients of non-final events not read', { chainId: reader.chain.id, reason: String(error) })
   })
@@ -49,7 +49,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     const { latest = [] } = progress
     const reverted = latest.filter(({ key }) => gone.has(key)).map((one) => buildRevertedNotice(vault, one))
     const known = new Set(latest.map(({ key }) => key))
-    // A reorganisation can shorten the chain. The version must not fall, so that new payloads replace published ones.
+    // A reorganisation can shorten the chain. The version of a payload must not fall, so that new payloads replace published ones.
     const version = Math.max(Number(head.number), ...latest.map((one) => one.version ?? 0))
     const unknown = notices.filter(({ key }) => !known.has(key))
     const added = unknown
@@ -79,7 +79,6 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
   await saveProgress(run, reverted)
 }
 
-/** Vault's webhook events after the last final block, and the hashes of their blocks. */
 type Latest = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]
@@ -88,8 +87,8 @@ type Latest = {
 }
 
 /**
- * Finds the keys of published events whose blocks the chain no longer has. Reads only the blocks of events that are missing now. A block
- * unknown to the node is gone only if the transaction is now in another block.
+ * Finds the keys of published events whose blocks the chain no longer has. Reads only the blocks of events that this
+ * run does not find. A block that the node does not know is gone only if the transaction is now in another block.
  */
 async function findGone({ reader }: Run, found: readonly Latest[]): Promise<ReadonlySet<string>> {
   const missing = found.flatMap(({ vaultRun, notices }) => {
@@ -113,13 +112,14 @@ async function findGone({ reader }: Run, found: readonly Latest[]): Promise<Read
 type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads these vaults' events after the last final block, in ranges that the nodes accept, until the run ends. If they exceed SLICE_EVENTS
- * before the head, it continues without the vault with the most events.
+ * Reads these vaults' events after the last final block, in ranges that the nodes accept, until the run ends. Once
+ * SLICE_EVENTS events are read before the latest block, drops the vault with the most events and continues with the
+ * other vaults.
  */
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
   let events: VaultEvent[] = []
   const leftOut = new Set<Address>()
-  // These reads go beyond the recorded blocks, so each vault gets a separate progress here.
+  // The following reads go beyond the recorded blocks, so each vault gets a separate copy of its recording progress.
   const ahead = wanted.map((vaultRun) => {
     const progress = { ...vaultRun.progress, through: Number(run.final.number) }
     return { vaultRun, latestRun: startVaultRun(vaultRun.vault, progress, undefined) }
@@ -169,7 +169,6 @@ async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHead
     }))
 }
 
-/** Returns the vault with the most events. Throws if there are no events. */
 function findNoisiest(events: readonly VaultEvent[]): Address {
   const counts = [...Map.groupBy(events, ({ vault }) => vault)].map(([vault, { length }]) => ({ vault, length }))
   return counts.reduce((most, one) => (one.length > most.length ? one : most)).vault

@@ -6,8 +6,9 @@ import type { Run, VaultRun } from './run.ts'
 type Group = { readonly notices: readonly Notice[] }
 
 /**
- * Publishes groups of webhook events together. If the table refuses them, halves them to isolate the group at fault. Returns the published
- * groups. `isCutOff` is true if the table or the queue is unreachable; publishing then stops.
+ * Publishes groups of webhook events together. If the table refuses the events, publishes each half of the groups
+ * separately, to isolate the group at fault. Returns the published groups. `isCutOff` is true if the table or the queue
+ * is unreachable; publishing then stops.
  */
 export async function publishGroups<Of extends Group>(
   publish: (notices: readonly Notice[]) => Promise<unknown>,
@@ -32,14 +33,18 @@ export async function publishGroups<Of extends Group>(
   }
 }
 
-/** Returns true if a retry would fail too, because the events or a client's stored item caused the failure. An item may be too large. */
+/**
+ * Returns true if a retry would fail too, because the events or a client's stored item caused the failure. For example,
+ * an item may be too large.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && ['ZodError', 'UnknownFormError', 'ValidationException'].includes(error.name)
 }
 
 /**
- * Publishes the webhook events of these vaults and returns the published groups. Marks the other vaults as unpublished, except those that
- * another run has taken. To keep the order, publishes no more events of an unpublished vault in this run.
+ * Publishes the webhook events of these vaults and returns the published groups. Marks a vault as unpublished if its
+ * events could not be published. Skips vaults that another run records. To keep the order, publishes no more events of
+ * an unpublished vault in this run.
  */
 export async function publishVaultNotices<Of extends Group & { readonly vaultRun: VaultRun }>(
   run: Run,

@@ -7,7 +7,7 @@ import { publishVaultNotices } from './publish-notices.ts'
 import { type Run, saveProgress } from './run.ts'
 import { buildPauseNotice, buildPauseRevertedNotice } from './vault-notices.ts'
 
-/** Publishes webhook events for vaults that were paused or resumed, and updates the vaults' progress. */
+/** Publishes webhook events for vaults that were paused or resumed, and updates the vaults' recording progress. */
 export async function publishPauses(
   run: Run,
   { block, blocks, overviews }: Awaited<ReturnType<typeof readOverviews>>,
@@ -33,12 +33,12 @@ export async function publishPauses(
 
 type Paused = VaultProgress['paused']
 
-/** Vault's pause state, the block at which it was read, and the last final block at that time. */
 type PauseSnapshot = { readonly isPaused: boolean; readonly block: BlockHeader; readonly final: BlockHeader }
 
 /**
- * Compares a vault's pause state with the last known one. Save `begun` before publishing the events, so that another run publishes the same
- * change, and `published` afterwards. A vault that is paused at the first read is reported only once it resumes.
+ * Compares a vault's pause state with the last known state. The caller saves `begun` before it publishes the events, so
+ * that a repeated run publishes the same change. It saves `published` afterwards. A vault that is paused at the first
+ * read is reported only once it resumes.
  */
 function followPause(
   vault: VaultKey,
@@ -48,7 +48,7 @@ function followPause(
   const keep = (state: Paused) => ({ begun: state, published: state, notices: [] })
   if (!paused) return keep({ isFinal: isPaused })
   const { isFinal, change } = paused
-  // The node lags, because its block is not after the change, or not after the last final block. So nothing changes.
+  // A block not after the change, or not after the last final block, comes from a node that lags. The known state is then kept.
   if (block.number <= (change?.since.number ?? final.number)) return keep(paused)
   const type = isFinal ? 'vault.resumed' : 'vault.paused'
   const { since } = change ?? { since: { number: block.number, timestamp: block.timestamp } }

@@ -12,17 +12,17 @@ import { readDueSnapshots } from './snapshot-requests.ts'
 
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof deriveNewEntries>
 
-/** Number of a vault's webhook events to publish together. */
+/** Number of a vault's webhook events at which they are published, before the next ones are built. */
 const NOTICES_PER_BATCH = 500
-/** Age, in seconds, at which events are recorded although publishing them fails, so that recording never stops. */
+/** Age of events, in seconds, at which they are recorded although they cannot be published. Recording therefore never stops. */
 const MAX_UNREPORTED_SECONDS = DAY
 
-/** Fields of a vault's stored progress that a settlement changes. */
 type Settled = Pick<VaultProgress, 'settledIds' | 'waits' | 'snapshotAt'>
 
 /**
- * Publishes the webhook events of a range of blocks, each vault's in order. Returns the changed progress of each vault with a settlement.
- * Leaves vaults with recent unpublished events for the next run.
+ * Publishes the webhook events of a range of blocks, each vault's in order. Returns the changes that settlements make
+ * to the recording progress, by vault. Leaves a vault for the next run if its events cannot be published and are less
+ * than a day old.
  */
 export async function publishSlices(
   run: Run,
@@ -77,7 +77,7 @@ function listDue({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber <= through)
 }
 
-/** Lists the published events in non-final blocks after this one. */
+/** Lists a vault's published events in non-final blocks after the block `through`. */
 export function listLatest({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber > through)
 }

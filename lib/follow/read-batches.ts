@@ -9,13 +9,13 @@ import { leaveForNextRun, type Run, type VaultRun } from './run.ts'
  * Maximum number of vaults in one call for events. Geth accepts 1,000 addresses per call, and each vault may have a separate share token.
  */
 const BATCH_SIZE = 500
-/** Maximum number of batches of vaults without backlog to read in parallel. */
+/** Maximum number of batches of vaults without backlog that are read in parallel. */
 const MAX_BATCHES = 4
 /** Factors by which a vault's range of blocks shrinks after a failed read and grows after a successful one. */
 const SHRINK = 1_000
 const GROW = 10
 const MAX_FAILURES = 100
-/** Divisor of a range of blocks whose read took too long. The result is at most 10,000 blocks. */
+/** Divisor of the number of blocks after a read that took too long. The next read then has at most 10,000 blocks. */
 const SLOW_PARTS = 10
 const MAX_SLOW = 100_000
 /** Number of parts of a failed batch, read in parallel to find the vault at fault. */
@@ -29,14 +29,14 @@ export function canReadMore({ now, until, failures }: Run): boolean {
   return now() < until && failures.length < MAX_FAILURES
 }
 
-/** Returns true if a vault has blocks left to read, up to this one. */
+/** Returns true if a vault has blocks left to read, up to the given block. */
 export function hasBlocksLeft({ progress, isRefused }: VaultRun, { number }: BlockHeader): boolean {
   return progress.through < number && !isRefused
 }
 
 /**
- * Plans the next reads, all in parallel. First, all vaults without backlog. Second, the vaults that lag most, up to the block where the
- * next vault joins them. Third, one vault with many events, separately.
+ * Plans the next reads of events, all in parallel. First, all vaults without backlog. Second, the vaults that lag most,
+ * up to the block where the next vault joins them. Third, one vault with many events, separately.
  */
 export function planReads(
   { vaultRuns, final, separate }: Pick<Run, 'vaultRuns' | 'final' | 'separate'>,
@@ -65,9 +65,10 @@ export function planReads(
 }
 
 /**
- * Reads the next events of these vaults; `take` processes them and returns the last processed block. After a timeout, the next read has
- * fewer blocks. After another failure it divides the vaults, then shortens the range of the vault at fault. Leaves a vault that still fails
- * for the next run. Does nothing once the run is out of time or has too many failures.
+ * Reads the next events of these vaults. `take` processes the events and returns the last processed block. After a
+ * timeout, the next read has fewer blocks. After another failure, reads smaller groups of vaults, then fewer blocks of
+ * the vault at fault. Leaves a vault that still fails for the next run. Does nothing once the run is out of time or has
+ * too many failures.
  */
 export async function readNextSlice(
   run: Run,
@@ -81,14 +82,14 @@ export async function readNextSlice(
     const through = slice.value
     run.done.slices += 1
     for (const vaultRun of batch) {
-      // Many events end a read early. Then the next read covers only as many blocks as this one did.
+      // Many events end a read early. The next read then covers only as many blocks as this read did.
       if (!vaultRun.isSlow) vaultRun.span = through < to ? through - from + 1 : vaultRun.span * GROW
     }
     return
   }
   const { error } = slice
   run.failures.push(error)
-  // A second host that failed to respond may have refused a call that was too large.
+  // A host that did not respond may have refused a call that was too large. The cause of the error shows this.
   const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
   if (code === 'upstream_unavailable' || (batch.length === 1 && to === from)) {
     leaveForNextRun(run, batch, String(error.cause))
@@ -96,7 +97,7 @@ export async function readNextSlice(
     const span = Math.ceil(Math.min(to - from, MAX_SLOW) / SLOW_PARTS)
     for (const vaultRun of batch) Object.assign(vaultRun, { isSlow: true, span })
   } else if (batch.length > 1) {
-    // The read failed because of one vault, so the range of blocks was not too long for the others.
+    // The read failed because of one vault, so the range of blocks was not too long for the other vaults.
     for (const vaultRun of batch) vaultRun.isSlow = false
     const parts = inBatches(batch, Math.ceil(batch.length / FAILED_PARTS))
     await Promise.all(parts.map((some) => readNextSlice(run, { ...part, batch: some }, take)))

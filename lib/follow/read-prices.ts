@@ -6,7 +6,7 @@ import { getProtocol } from '../protocols/protocols.ts'
 import { type BlockPrice, priceBefore, sortByBlock, startOf } from '../vaults/prices.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/** Maximum number of prices, and of values of share transfers, that are read per range of blocks: the newest ones. */
+/** Maximum number of prices, and of values of share transfers, that are read per range of blocks. Only the newest are read. */
 const MAX_PRICES = 100
 /** Age of deposits and withdrawals, in seconds, above which one price per day is read instead of one per hour. */
 const HOURLY_SECONDS = 30n * DAY_SECONDS
@@ -14,9 +14,10 @@ const HOURLY_SECONDS = 30n * DAY_SECONDS
 type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads share prices that no event has, and values of moved shares, in one request. Reads the price after the last deposit or withdrawal of
- * each hour, unless one within an hour before is known. Returns the vaults with their valued events and these prices. Skips values that the
- * node does not return: most nodes keep the states of 128 blocks.
+ * Reads share prices that no event reports, and values of transferred shares, in one HTTP request. Reads the price
+ * after the last deposit or withdrawal of each hour, unless a price from the hour before it is known. Returns the
+ * vaults with the prices, and with their events, to which values are added. Leaves out values that the node does not
+ * return, because most nodes keep the states of 128 blocks.
  */
 export async function readPrices(
   run: Run,
@@ -40,7 +41,7 @@ export async function readPrices(
   const missing = read.filter((value) => value === undefined).length
   if (missing > 0) {
     logger.info('prices of the past not read', { chainId: reader.chain.id, wanted: wanted.length, missing })
-    // The nodes keep no old states, so this run reads only recent prices from here on.
+    // The nodes no longer have old states. From here on, this run reads only prices of the last hour.
     if (isForgotten) run.pricesSince = final.timestamp - HOUR_SECONDS
   }
   const prices = trades.flatMap(({ vaultRun, timestamp, blockNumber }, index) => {
@@ -56,8 +57,8 @@ export async function readPrices(
 }
 
 /**
- * Lists the last deposit or withdrawal of each hour in a vault without price events; of each day if older than HOURLY_SECONDS. Skips those
- * within an hour after a known price.
+ * Lists the last deposit or withdrawal of each hour in a vault without price events. Beyond the age HOURLY_SECONDS,
+ * lists only the last one of each day. Skips a deposit or withdrawal less than an hour after a known price.
  */
 function listTrades({ vaultRun, events }: Traded, now: bigint) {
   const { vault, progress } = vaultRun

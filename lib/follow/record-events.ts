@@ -37,8 +37,8 @@ export async function recordEvents(run: Run): Promise<void> {
 }
 
 /**
- * Reads the vaults' next range of events, records it, and returns its last block. A vault with more than half of SLICE_EVENTS is read
- * separately from then on.
+ * Reads the next range of the vaults' events, records the events, and returns the range's last block. A vault with more
+ * than half of SLICE_EVENTS is read separately from then on.
  */
 async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<number> {
   const { records, prices, openRequests, done, separate } = run
@@ -54,7 +54,7 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
   })
   const moved = posted.filter(hasPossibleAmounts)
   const impossible = posted.filter((one) => !hasPossibleAmounts(one)).map(({ vaultRun }) => vaultRun)
-  // A vault with contradictory events is left out; the others continue.
+  // A vault with contradictory events is left out, so that the other vaults continue.
   if (impossible.length > 0) leaveForNextRun(run, impossible, 'events that contradict each other')
   const pricesOf = (one: (typeof moved)[number]) => [...one.prices, ...one.read]
   await prices.record(

@@ -7,11 +7,14 @@ import { type RecordedState, stateDigest } from '../vaults/recorded-state.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Run, VaultRun } from './run.ts'
 
-/** A run refreshes at most this fraction of the vaults, and at most this number, new vaults first. Each vault is due once an hour. */
+/**
+ * Each vault's stored price and state is refreshed once an hour. A run refreshes at most a sixtieth of the vaults,
+ * besides new vaults, and at most 25 in all.
+ */
 const REFRESH_PARTS = 60
 const MAX_REFRESHED = 25
 
-/** Records states that have changed, and also the states and prices of vaults whose refresh is due. */
+/** Records the vault states that have changed. Also records the states and prices of vaults whose hourly refresh is due. */
 export async function recordOverviews(
   { vaultRuns, prices, states, inTurn, done }: Run,
   { block, blocks, overviews, evidence }: Awaited<ReturnType<typeof readOverviews>>,
@@ -26,7 +29,7 @@ export async function recordOverviews(
     const { number: blockNumber, timestamp } = blocks[index] ?? block
     const digest = state && stateDigest(state)
     const isChanged = digest !== progress.state && (inTurn.has(vaultRun) || progress.state === undefined)
-    // A vault whose calls fail must not replace its recorded state.
+    // A vault whose contract calls fail keeps its recorded state.
     if (state && state.totalAssets !== null && digest && (due.has(vaultRun) || isChanged)) {
       const asOf = toBlockFields({ number: blockNumber, timestamp })
       const told = 'value' in earliest && earliest.value.blockNumber === asOf.blockNumber ? earliest.value : undefined
@@ -48,7 +51,6 @@ export async function recordOverviews(
   done.prices += newPrices.filter(({ prices }) => prices.length > 0).length
 }
 
-/** Lists the vaults whose refresh is due: new ones first, then those that were refreshed longest ago. */
 function dueForRefresh(vaultRuns: readonly VaultRun[], at: bigint): VaultRun[] {
   const refreshedAt = ({ progress }: VaultRun) => progress.refreshedAt ?? 0n
   const earlier = vaultRuns

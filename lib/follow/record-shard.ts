@@ -28,13 +28,14 @@ export const LAST_WRITES_MS = 8_000
 
 /** Milliseconds between two reads of the chain within a run, if a client wants non-final events: four reads a minute. */
 const READ_EVERY_MS = 13_000
-/** Minimum remaining milliseconds at which a run reads the chain more than once. */
+/** Minimum duration of a run, in milliseconds, for which the run reads the chain more than once. */
 const MIN_LOOKS_MS = 35_000
 
 /**
- * Records a chain's vaults or a group of them, and compares each with its pinned code and price. Publishes events to clients. Ends at
- * `until` (epoch milliseconds). If a client wants non-final events, it does so four times a minute. Two runs over the same vaults are
- * harmless: neither overwrites progress that the other has written. Throws as `refreshVaults` and `watchPins` do.
+ * Records the events, states and prices of vaults of one chain. Compares each vault with its pinned code and price,
+ * which an operator has confirmed. Publishes webhook events to clients. Ends at `until` (epoch milliseconds). If a
+ * client wants non-final events, repeats all of this four times a minute. Two runs over the same vaults are harmless,
+ * because neither overwrites what the other has recorded. Throws the errors of `refreshVaults` and `watchPins`.
  */
 export async function recordShard(dependencies: ShardServices, of: OfRun, until: number): Promise<RunReport> {
   const { now, sleep } = dependencies
@@ -49,7 +50,7 @@ export async function recordShard(dependencies: ShardServices, of: OfRun, until:
       const { entries: newEntries, prices: newPrices, states: newStates } = report
       report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
     } catch (error) {
-      // The first read was a complete run, so its report is returned.
+      // An earlier read has succeeded, so its report is returned.
       logger.warn('repeated read of the chain failed', { chainId: of.chainId, reason: String(error) })
       break
     }
@@ -74,7 +75,7 @@ async function recordOnce(
     wantsLatest = read.size > 0
     return (vault: Address) => read.has(vault)
   }
-  // A failure to compare pinned code and prices is thrown only after the events are recorded.
+  // An error of `watchPins` is thrown only after the events are recorded, so that it does not prevent their recording.
   const watching = watchPins({ reader, pinStore, publish: publishOfVaults, now }, vaults)
   watching.catch(() => {})
   const report = await refreshVaults(
@@ -91,7 +92,7 @@ function vaultOf({ data: { chainId, vaultAddress } }: Notice): VaultKey {
   return { chainId, address: vaultAddress }
 }
 
-/** Finds the vaults of clients that want non-final events, because these vaults are read up to the chain's head. */
+/** Finds the vaults of clients that want non-final events. Only these vaults are read up to the chain's latest block. */
 async function findVaultsWithLatest(
   { findClients, webhooks }: Pick<ShardServices, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],

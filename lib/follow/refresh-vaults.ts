@@ -22,16 +22,17 @@ import {
 import { takeSnapshots } from './snapshot-requests.ts'
 
 /**
- * Records events of a chain's vaults up to its last final block, and their states. Ends when done or at `until`. Returns the report. It
- * works in ranges of blocks: it writes prices and events, publishes webhook events, then writes the progress. So the next run continues
- * where this one ends. Leaves for the next run a vault whose events the nodes refuse, or that another run has recorded. Throws `upstream_*`
- * if nothing could be read.
+ * Records the events of a chain's vaults up to the last final block, and the vaults' states. Ends when done or at
+ * `until`, in epoch milliseconds. Returns the report. Works in ranges of blocks: writes prices and events, publishes
+ * webhook events, then writes the last recorded block. The next run therefore continues where this run ends. Leaves a
+ * vault for the next run if the nodes refuse its events or another run has recorded it. Throws `upstream_*` if nothing
+ * could be read.
  */
 export async function refreshVaults(dependencies: RunServices, vaults: readonly VaultOnChain[], until: number) {
   const { reader, records } = dependencies
   const chainId = reader.chain.id
   const finding = readFinalBlock(reader)
-  // With two nodes, states are read at a block that both know, because their latest blocks differ.
+  // With two hosts, states are read at a block that both hosts have, because their latest blocks differ.
   const snapshotRead =
     reader.nodes > 1
       ? finding.then(({ head }) => readAtHead(reader, head, (at) => readOverviews(reader, vaults, at)))
@@ -39,7 +40,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   const [recorded, { head, final }, overviews] = await Promise.all([
     records.getProgress(vaults),
     finding,
-    // A failed read of states must not prevent the recording of events.
+    // A failed read of vault states must not prevent the recording of events.
     snapshotRead.catch((error: unknown) => {
       logger.warn('states not read', { chainId, reason: String(error) })
       return undefined
@@ -75,7 +76,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   )
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
-  // Pauses were read at the chain's head, so their webhook events come after those of all earlier events.
+  // Pauses were read at the chain's latest block, so their webhook events come after those of all earlier blocks.
   const latest = await toResult(publishLatest(run, head))
   if (overviews) await publishPauses(run, overviews)
   await saveProgress(run, listUnsaved(run))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Report of a job's run over vaults of a chain. */
+/** Report of one run of the scheduled job over vaults of a chain. */
 export const RunReport = z.object({
   vaults: z.number().int(),
   through: z

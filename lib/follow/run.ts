@@ -22,27 +22,27 @@ export type RunServices = {
   readonly prices: { readonly record: (added: readonly NewPrices[]) => Promise<void> }
   readonly openRequests: OpenRequestsStore
   readonly states: { readonly record: (states: readonly (readonly [VaultKey, RecordedState])[]) => Promise<void> }
-  /** Publishes webhook events to clients. If it throws, the same events may be published again. */
+  /** Publishes webhook events to clients. After an error, the same events may be published again. */
   readonly publish: (notices: readonly Notice[]) => Promise<void>
   /** Computes a vault's yields from its recorded prices up to the time `at`, when its price is `sharePrice`. */
   readonly getYield: (vault: VaultKey, sharePrice: bigint, at: Date) => Promise<Yields>
-  /** Returns a function that is true for vaults whose clients want non-final events. */
+  /** Returns a function that is true for a vault if one of its clients wants events of non-final blocks. */
   readonly getWantsLatest: () => Promise<(vault: Address) => boolean>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 
 /** Vault and its state in a run of the scheduled job. */
 export type VaultRun = {
   readonly vault: VaultOnChain
-  /** Vault's progress in this run, and the progress as stored (`saved`). */
+  /** Vault's recording progress in this run, and the progress as stored (`saved`). */
   progress: VaultProgress
   saved: VaultProgress | undefined
-  /** True if another run has written the vault's progress, so this run no longer writes or reports it. */
+  /** True if another run has written the vault's recording progress, so this run no longer writes or reports it. */
   isTaken: boolean
   isRefused: boolean
   span: number
-  /** True if a read took too long: `span` no longer grows in this run. */
+  /** True if a read took too long. `span`, the number of blocks per read, then no longer grows in this run. */
   isSlow: boolean
 }
 
@@ -50,30 +50,36 @@ export type VaultRun = {
 export type Run = RunServices & {
   /** Epoch milliseconds after which the run starts no further read. */
   readonly until: number
-  /** Number of the run, from the clock. It selects the vaults that take their turn. */
+  /** Number of the run, computed from the clock. It decides which vaults take their turn in this run. */
   readonly number: number
   readonly vaultRuns: readonly VaultRun[]
-  /** Last final block: the run records up to it. */
+  /** Last final block, up to which the run records events. */
   readonly final: BlockHeader
-  /** Vaults whose new states, and whose progress without events, this run writes. */
+  /**
+   * Vaults whose turn it is; with more than 250 vaults, each run takes only some. The run writes their changed states,
+   * and their recording progress even if they had no events.
+   */
   readonly inTurn: ReadonlySet<VaultRun>
-  /** Vaults with many events, which are read separately, in this order. */
+  /** Vaults with many events. They are read separately from the other vaults, in this order. */
   readonly separate: Set<VaultRun>
   readonly failures: AppError[]
-  /** Seconds since 1970. This run reads no prices of earlier times. */
+  /** Time in seconds since 1970. The run reads no prices of earlier blocks. */
   pricesSince: bigint
   /** Vaults whose webhook events could not be published. Their recent events are not recorded either, so the next run tries again. */
   readonly unpublished: Set<VaultRun>
-  /** True if the webhooks table or the delivery queue is unreachable: the run publishes no more. */
+  /** True if the webhooks table or the delivery queue is unreachable. The run then publishes no further events. */
   isCutOff: boolean
   /** Number of table requests left to this run for reading the deposits and withdrawals of webhook events. */
   readonly entryQueries: { left: number }
   readonly done: { slices: number; entries: number; prices: number; states: number }
 }
 
-/** Age, in seconds, at which a vault's stored progress is written again though it had no events; an hour for vaults not in turn. */
+/**
+ * Age, in seconds, at which a vault's stored recording progress is written again though the vault had no events. The
+ * age is an hour for vaults not in turn.
+ */
 const SILENT_SECONDS = 600n
-/** Maximum number of vaults whose new states, and whose progress without events, a run writes; more vaults take turns. */
+/** Maximum number of vaults whose turn it is in one run. If there are more vaults, each gets its turn in a later run. */
 const MAX_IN_TURN = 250
 
 /** Builds the state of a vault for a run that starts. */
@@ -86,21 +92,22 @@ export function startVaultRun(
 }
 
 /**
- * Returns the number of the run that starts now: minutes since 1970, plus one each hour. So even runs every other minute give each vault
- * its turn.
+ * Returns the number of the run that starts now: minutes since 1970, plus hours since 1970. The hours give each vault
+ * its turn even if a run starts only every other minute.
  */
 export function computeRunNumber(now: number): number {
   return Math.floor(now / MINUTE_MS) + Math.floor(now / HOUR_MS)
 }
 
-/** Selects the vaults whose states, and whose progress without events, this run writes: all if they are few, else in turn. */
+/** Selects the vaults whose turn it is in this run: all if they are few, else a different group in each run. */
 export function selectVaultRunsInTurn(vaultRuns: readonly VaultRun[], number: number): ReadonlySet<VaultRun> {
   const turns = Math.max(1, Math.ceil(vaultRuns.length / MAX_IN_TURN))
   return new Set(vaultRuns.filter((_, index) => index % turns === number % turns))
 }
 
 /**
- * Values a vault's new events by its last prices and those just read. Derives the accounts' deposits, withdrawals and transfers from them.
+ * Values a vault's new events by its last known prices and by the prices `read` in this run. Derives the accounts'
+ * ledger entries from these events.
  */
 export function deriveNewEntries(
   { vault, progress }: VaultRun,
@@ -111,12 +118,15 @@ export function deriveNewEntries(
   return valueAndFoldEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
 }
 
-/** Returns a vault's events after the last block that its progress covers. */
+/** Returns a vault's events after its last recorded block. */
 export function selectNewEvents({ progress }: VaultRun, all: readonly VaultEvent[] = []): readonly VaultEvent[] {
   return all.filter(({ location }) => location.blockNumber > BigInt(progress.through))
 }
 
-/** Writes the progress of these vaults. A vault that another run has written meanwhile is left to that run. */
+/**
+ * Writes the recording progress of these vaults. A vault whose progress another run has written meanwhile is left to
+ * that run.
+ */
 export async function saveProgress(run: Run, vaultRuns: readonly VaultRun[]): Promise<void> {
   const own = vaultRuns.filter(({ isTaken }) => !isTaken)
   if (own.length === 0) return
@@ -130,7 +140,7 @@ export async function saveProgress(run: Run, vaultRuns: readonly VaultRun[]): Pr
   if (taken.length > 0) leaveForNextRun(run, taken, 'another run has recorded them')
 }
 
-/** Lists the vaults whose changed progress must be written now. */
+/** Lists the vaults whose changed recording progress must be written now. */
 export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
     const { progress, saved, isTaken } = vaultRun
@@ -138,13 +148,13 @@ export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
-    // A vault whose old events are still being read takes long, so its progress is written sooner.
+    // A vault whose history is still being read takes long. Its recording progress is written sooner, so that a later run repeats less.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })
 }
 
-/** Leaves vaults with their remaining events to the next run and logs the reason. */
+/** Leaves the remaining events of these vaults to the next run, and logs the reason. */
 export function leaveForNextRun({ reader }: Run, vaultRuns: readonly VaultRun[], reason: string): void {
   for (const vaultRun of vaultRuns) vaultRun.isRefused = true
   logger.warn('events of vaults cannot be read or recorded now', {

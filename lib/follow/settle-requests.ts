@@ -11,11 +11,15 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import type { ClaimablePart } from './entry-notices.ts'
 
 /**
- * Rules for settlements without an event. For an account's requests with one id, two totals only grow: the amount published as claimable,
- * and the claimed amount. The larger one counts as reported. A settled snapshot or a claim reports only the amount beyond it.
+ * Rules for vaults that emit no event for a settlement. Two totals of an account's requests with one id only grow: the
+ * amount published as claimable, and the claimed amount. The larger total counts as reported to clients. A snapshot of
+ * waiting requests, or a claim, publishes only the amount beyond this total.
  */
 
-/** Returns true if a snapshot's amounts call for a webhook event or end the request: they are new, with some claimable or none pending. */
+/**
+ * Returns true if amounts read from the vault call for a webhook event or end the request. The amounts must differ from
+ * the last settled ones, and have some claimable or none pending.
+ */
 export function isReportable(
   { settled }: Pick<OpenRequest, 'settled'>,
   { pending, claimable, cancelled }: OpenAmounts,
@@ -25,9 +29,10 @@ export function isReportable(
 }
 
 /**
- * Settles a request by a final snapshot and the account's requests, claims and cancellations up to its block (`entries`). Returns the
- * claimable parts to publish, and the updated request. `known`: all entries known so far, if there are more. The settled amount is the
- * unclaimed minus the pending amount. It reports at most `claimable`, because some vaults round or refuse.
+ * Settles a request by the amounts that the vault reports at a final block. `entries` are the account's requests,
+ * claims and cancellations up to that block. `known` are all entries known so far, if there are more. Returns the
+ * claimable amounts to publish, and the updated request. The settled amount is the uncancelled minus the pending
+ * amount. At most `claimable` is published, because some vaults round amounts or refuse claims.
  */
 export function settleRequest(
   request: OpenRequest,
@@ -53,12 +58,15 @@ export function settleRequest(
   }
 }
 
-/** Rate of a claim: the amount that it pays (`given`) for a requested amount (`of`). */
+/** Rate of a claim, which pays the amount `given` for the requested amount `of`. */
 type Rate = { readonly of: bigint; readonly given: bigint }
 
 type ClaimEntry = Extract<LedgerEntry, { kind: 'claim' | 'withdraw' | 'paid' }>
 
-/** Part that a claim took from an account's requests with one id: the claimed total `before` it and after it (`until`). */
+/**
+ * Amount that a claim pays out of an account's requests with one id. `before` and `until` are the claimed totals before
+ * and after the claim.
+ */
 type Taken = {
   readonly request: RequestKey
   readonly line: Line
@@ -67,7 +75,7 @@ type Taken = {
   readonly rate: Rate | undefined
 }
 
-/** Finds the requests that a claim took from, by the account's earlier requests and claims. */
+/** Finds the requests that a claim pays out, from the account's earlier requests and claims. */
 export function findClaimedRequests(kind: RequestKind, claim: ClaimEntry, before: readonly LedgerEntry[]): Taken[] {
   const byId = (entries: readonly LedgerEntry[]) =>
     Map.groupBy(buildRequestLine(kind, entries), ({ entry }) => entry.requestId)
@@ -83,20 +91,20 @@ export function findClaimedRequests(kind: RequestKind, claim: ClaimEntry, before
     .filter(({ until, before }) => until > before)
 }
 
-/** Returns a claim's rate; undefined for payments of requests with fixed assets, which have their own amounts. */
+/** Returns a claim's rate; undefined for requests with fixed assets, because each of them has its own amounts. */
 function rateOf(kind: RequestKind, claim: ClaimEntry): Rate | undefined {
   if (claim.kind === 'paid') return undefined
   return kind === 'deposit' ? { of: claim.assets, given: claim.shares } : { of: claim.shares, given: claim.assets }
 }
 
-/** Finds the part of a claim that was not yet published as claimable. */
+/** Finds the claimed amounts that were not yet published as claimable, one for each request. */
 export function findUnreported({ line, until, before, rate }: Taken, { reported = 0n }: OpenRequest): ClaimablePart[] {
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }
 
 /**
- * Returns true if all requests with this id are claimed or cancelled. Also true if the vault no longer holds their fixed assets. `amounts`:
- * the vault's amounts after block `number`.
+ * Returns true if all of an account's requests with this id are claimed or cancelled. Also true if the requests have
+ * fixed assets that the vault no longer holds. `amounts` are the vault's amounts after block `number`.
  */
 export function isEnded(
   request: RequestKey,
@@ -125,8 +133,8 @@ function claimedOf(line: Line): bigint {
 }
 
 /**
- * Divides an amount between the requests of an account's queue. `until`: position in the queue at which the amount ends. `total` is the
- * amount reported so far, which makes each part's key unique.
+ * Divides an amount between the requests of an account's queue. `until` is the running total in the queue at which the
+ * amount ends. `total` is the amount reported so far, which makes each key unique.
  */
 function divide(
   line: Line,

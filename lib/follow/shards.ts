@@ -5,16 +5,19 @@ import * as z from 'zod'
 export const MAX_IN_SHARD = 1_000
 const BITS = 160
 
-/** Group of a chain's vaults: the leading bits that their addresses share; empty for all vaults of the chain. */
+/** Group of a chain's vaults (shard), named by the leading bits that their addresses share; empty for all vaults of the chain. */
 export const Shard = z.string().regex(/^[01]{0,160}$/)
 export type Shard = z.output<typeof Shard>
 
-/** Enqueues groups of vaults, each for a separate run; `askedAt` in epoch milliseconds. If it throws, some may not be enqueued. */
+/**
+ * Enqueues groups of vaults (shards), each for a separate run. `askedAt` is in epoch milliseconds. After an error, some
+ * groups may not be enqueued.
+ */
 export type EnqueueShards = (
   messages: readonly { readonly chainId: number; readonly shard: Shard; readonly askedAt: number }[],
 ) => Promise<void>
 
-/** Lists the shards for a chain with this many vaults, in address order. Their number is a power of two. */
+/** Lists the groups (shards) for a chain with this many vaults, in address order. Their number is a power of two. */
 export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
   const bits = Math.ceil(Math.log2(Math.max(1, vaults / max)))
   return Array.from({ length: 2 ** bits }, (_, index) => (bits === 0 ? '' : index.toString(2).padStart(bits, '0')))
@@ -22,7 +25,7 @@ export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
 
 /** Rotates the list of vault groups by the run's number, so that no group is always handled last. */
 export function rotateShards(shards: readonly Shard[], numberOfRun: number): Shard[] {
-  // Multiples of the golden ratio spread the runs' starting shards evenly.
+  // Multiples of the golden ratio spread the first groups of successive runs evenly.
   const first = Math.floor(((numberOfRun * GOLDEN) % 1) * shards.length)
   return [...shards.slice(first), ...shards.slice(0, first)]
 }

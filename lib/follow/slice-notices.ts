@@ -24,13 +24,16 @@ import {
 import { followRequests } from './follow-requests.ts'
 import type { Hashes } from './latest-notices.ts'
 
-/** Vault's part of a range of blocks: its events after its progress, in order. */
+/**
+ * A vault's events in a range of blocks, in order, after its last recorded block. `entries` are the ledger entries
+ * derived from these events.
+ */
 export type SliceOfVault = {
   readonly vault: VaultOnChain
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
-  /** Snapshots of the vault's requests that become final with this range of blocks, earliest first. */
+  /** Stored amounts of the vault's waiting requests whose blocks become final with this range of blocks, earliest first. */
   readonly snapshots?: readonly Snapshot[]
 }
 
@@ -39,7 +42,10 @@ type Sources = {
   readonly accounts: AccountEntries
 }
 
-/** Changes that a range of blocks causes: to the vault's progress (undefined without a settlement) and to its waiting requests. */
+/**
+ * Changes that a range of blocks causes. `progress` is the vault's changed recording progress, undefined without a
+ * settlement. `changed` and `ended` are waiting requests.
+ */
 export type SliceResult = {
   readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
   readonly changed: readonly OpenRequest[]
@@ -47,16 +53,21 @@ export type SliceResult = {
 }
 
 const OPEN_AT_ONCE = 100
-/** Maximum number of requests whose ids a settlement's webhook events contain; events for the rest have only the account. */
+/**
+ * Maximum number of requests whose ids a settlement's webhook events contain. Events for further requests have only the
+ * account.
+ */
 const MAX_NAMED = 5_000
 /**
- * Maximum number of computation steps per range of blocks, about a second. Finding the requests of a claim or a cancellation takes n² steps
- * for n earlier entries. An attacker can create thousands of entries. Webhook events beyond the limit have no ids.
+ * Maximum number of computation steps per range of blocks, about a second. Finding the requests of a claim or a
+ * cancellation takes n² steps for n earlier ledger entries. An attacker can create thousands of entries. Webhook events
+ * beyond the limit have no ids.
  */
 const MAX_STEPS = 20_000_000
 
 /**
- * Yields the webhook events of a range of blocks in order, in parts; none for blocks up to `eventsAfter`. `hashes`: block hashes, for
+ * Yields the webhook events of a vault in a range of blocks, in order, as several lists. Yields none for blocks up to
+ * `eventsAfter`. Returns the changes to the vault's recording progress and requests. `hashes` has the block hashes, for
  * non-final blocks only.
  */
 export async function* findNotices(
@@ -87,7 +98,7 @@ export async function* findNotices(
     rest = after
 
     const { kind, lastId, requested, given } = settlement
-    // A claimable part whose payment rounds to 0 cannot be claimed, so no event is published for it.
+    // A claimable amount whose payout rounds to 0 cannot be claimed, so no event is published for it.
     const isWorth = ({ amount }: { readonly amount: bigint }) => requested === 0n || amount * given >= requested
     const settledId = settledIds[kind] ?? -1n
     const seconds: number[] = []
@@ -134,7 +145,10 @@ export function collectBlockHashes(events: readonly VaultEvent[]): Hashes {
   )
 }
 
-/** Deletes the requests that the saved progress counts as settled, including those left by a run that was stopped. */
+/**
+ * Deletes the waiting requests that the saved recording progress counts as settled. Also deletes requests that a
+ * stopped run has left.
+ */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
   vault: VaultKey,
@@ -151,7 +165,6 @@ export async function closeSettled(
   }
 }
 
-/** Yields the open requests of a settlement: the recorded ones in pages, then those of this range of blocks. */
 async function* listSettled(
   openRequests: Pick<OpenRequestsStore, 'list'>,
   { vault, entries }: SliceOfVault,
@@ -175,7 +188,7 @@ type EntriesOfSlice = {
   readonly entriesOf: AccountEntries['ofRequests']
   readonly hashes: Hashes | undefined
   readonly steps: { left: number }
-  /** Follows the waiting requests, if the range of blocks is final and the vault has no settlement events. */
+  /** Tracks the waiting requests; undefined for non-final blocks, and for vaults with settlement events. */
   readonly requests: ReturnType<typeof followRequests> | undefined
 }
 

@@ -4,10 +4,16 @@ import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 
-/** Range of blocks: the vaults' events in order, the last block, and its time in seconds since 1970. */
+/**
+ * Result of reading a range of blocks: the vaults' events in order, the last block (`through`), and that block's time
+ * in seconds since 1970.
+ */
 export type Slice = { readonly events: readonly VaultEvent[]; readonly through: bigint; readonly timestamp: bigint }
 
-/** Number of events at which a read of consecutive blocks ends, to bound memory. It also ends after `SLICE_MS` milliseconds. */
+/**
+ * Number of events at which a read of consecutive blocks ends, to bound memory. The read also ends after `SLICE_MS`
+ * milliseconds.
+ */
 export const SLICE_EVENTS = 5_000
 const SLICE_MS = 5_000
 
@@ -15,13 +21,13 @@ type Range = {
   readonly vaults: readonly VaultOnChain[]
   readonly from: bigint
   readonly to: bigint
-  /** Last final block; its time is known and need not be read. */
+  /** Last final block. Its time is known, so no request is needed for it. */
   readonly final: BlockHeader
   /** Epoch milliseconds after which the read starts no further request. */
   readonly until: number
 }
 
-/** Reads the next range of these vaults' events: at least one block. Throws `upstream_*`. */
+/** Reads the next range of these vaults' events: at least one block, and none after `to`. Throws `upstream_*`. */
 export async function readSlice(
   { reader, now }: { readonly reader: ChainReader; readonly now: () => number },
   { vaults, from, to, final, until }: Range,
@@ -30,7 +36,7 @@ export async function readSlice(
   const isEnough = (events: number) => events >= SLICE_EVENTS || now() >= end
   let through = to
   const logs = new Map<string, Log>()
-  // Each filter is read only up to the block that the previous filter reached.
+  // Each filter is read only up to the block that the previous filter reached, so that the events of all filters end at one block.
   for (const filter of [
     { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] },
     ...buildHeardFilters(vaults),

@@ -12,14 +12,15 @@ import { isReportable } from './settle-requests.ts'
 
 const MAX_ASKED = 20
 /**
- * Maximum number of requests of a kind that one run reads, in all vaults and in one vault. An attacker can create very many in a vault;
- * reading them all then takes several runs.
+ * Maximum number of waiting requests of one kind that a run reads in all vaults. An attacker can create very many
+ * requests; reading them all then takes several runs.
  */
 const MAX_REQUESTS = 2_000
+/** Maximum number of waiting requests of one kind that a run reads in one vault. */
 const MAX_REQUESTS_OF_VAULT = 500
-/** Maximum number of requests in one snapshot, so that it fits into a DynamoDB item. */
+/** Maximum number of requests in one snapshot, so that the snapshot fits into a DynamoDB item. */
 const MAX_IN_SNAPSHOT = 400
-/** Maximum number of a vault's snapshots whose blocks are not final. */
+/** Maximum number of a vault's stored snapshots whose blocks are not final. */
 const MAX_SNAPSHOTS = 20
 
 /**
@@ -51,7 +52,7 @@ export async function takeSnapshots(run: Run): Promise<void> {
       })
       const { isMore, ...page } = nextPage(progress, requests, most)
       const snapshotAt = progress.snapshotAt ?? snapshots[0]?.number
-      // The progress is saved first, so that a later run finds every stored snapshot.
+      // The block of the first snapshot is saved before the snapshots, so that a later run finds every stored snapshot.
       if (isMore || !page.hasAsked || snapshotAt !== progress.snapshotAt) {
         vaultRun.progress = { ...progress, ...page, snapshotAt }
         await saveProgress(run, [vaultRun])
@@ -63,14 +64,20 @@ export async function takeSnapshots(run: Run): Promise<void> {
   }
 }
 
-/** Snapshots of a vault's waiting requests up to a block (`due`), and those whose blocks the chain still has (`confirmed`). */
+/**
+ * A vault's stored snapshots of waiting requests. `due` are those up to a final block, `confirmed` those of them whose
+ * block the chain still has. `next` is the block of the first later snapshot.
+ */
 export type DueSnapshots = {
   readonly due: readonly Snapshot[]
   readonly confirmed: readonly Snapshot[]
   readonly next: bigint | undefined
 }
 
-/** Reads the stored snapshots up to a final block, for vaults that have any. Throws `upstream_*`. */
+/**
+ * Reads the stored snapshots of waiting requests up to a final block. The map has only vaults with such snapshots.
+ * Throws `upstream_*`.
+ */
 export async function readDueSnapshots(
   { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
   vaultRuns: readonly VaultRun[],
@@ -103,7 +110,6 @@ type VaultRequests = {
   readonly said: readonly { readonly amounts: OpenAmounts | undefined; readonly block: BlockHeader }[]
 }
 
-/** Reads vaults' waiting requests, at most `most` of each kind per vault, in one round trip. Throws `upstream_*`. */
 async function readRequests(
   { reader, openRequests }: Pick<Run, 'reader' | 'openRequests'>,
   vaultRuns: readonly VaultRun[],
@@ -129,7 +135,10 @@ async function readRequests(
   })
 }
 
-/** Builds snapshots of changed amounts, by block. Ignores a block that is already recorded; it comes from a node that lags. */
+/**
+ * Builds snapshots of changed amounts, one for each block. Ignores a block that is already recorded, because it comes
+ * from a node that lags.
+ */
 async function findNews(
   { openRequests }: Pick<Run, 'openRequests'>,
   { vaultRun: { vault, progress }, requests, said }: VaultRequests,
@@ -147,7 +156,7 @@ async function findNews(
   if (news.length === 0) return []
   const kept = progress.snapshotAt === undefined ? [] : await openRequests.listSnapshots(vault)
   if (kept.length >= MAX_SNAPSHOTS) return []
-  // Snapshots are settled in the order of their blocks, so an older one is not added.
+  // Snapshots are processed in the order of their blocks, so no snapshot before the last stored one is added.
   const last = kept.at(-1)?.number ?? 0n
   const keptNames = new Set(kept.flatMap((snapshot) => snapshot.requests.map(buildRequestName)))
   const unknown = news.filter(({ request, block }) => block.number > last && !keptNames.has(buildRequestName(request)))
@@ -159,12 +168,15 @@ async function findNews(
   })
 }
 
-/** Returns true if all amounts are possible. A vault can report false ones. */
+/** Returns true if all amounts have at most 256 bits. A vault's contract can report false amounts. */
 function isPossible({ pending, claimable, cancelled, given = 0n }: OpenAmounts): boolean {
   return [pending, claimable, cancelled, given].every((amount) => amount <= MAX_UINT256)
 }
 
-/** Returns the position from which the next run reads waiting requests; `hasAsked` is true if any wait. */
+/**
+ * Returns the request after which the next run continues to read. `hasAsked` is true if any request waits, `isMore` if
+ * one run cannot read all requests.
+ */
 function nextPage(
   { askedUpTo: before = {} }: VaultProgress,
   requests: readonly OpenRequest[],

@@ -4,8 +4,8 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
 /**
- * Builds the webhook events for the ending of a cross-chain transfer, final or not, after those that revert replaced endings. Returns none
- * while the transfer has no ending.
+ * Builds the webhook events for the outcome of a cross-chain transfer, final or not. Events that revert replaced
+ * outcomes come first. Returns an empty list while the transfer has no outcome.
  */
 export function buildTransferNotices(vault: VaultKey, { key, recorded }: RecordedTransfer): Notice[] {
   const { deposit, events, final, latest, finalEvidence = [] } = recorded

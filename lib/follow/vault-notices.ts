@@ -4,8 +4,8 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
 
 /**
- * Builds the webhook event for a vault that no longer matches its code and price pinned at `pinnedAt`; `seenAt` is the block of the
- * comparison.
+ * Builds the webhook event for a vault that no longer matches the code and price confirmed at `pinnedAt`. `seenAt` is
+ * the block of the comparison.
  */
 export function buildChangedNotice(vault: VaultKey, pinnedAt: Date, seenAt: BlockHeader): Notice {
   const key = `${keyAt(vault, seenAt)}#changed#${vault.address}#${pinnedAt.getTime()}`

@@ -21,7 +21,7 @@ type PinServices = {
   readonly reader: ChainReader
   readonly pinStore: Pins
   readonly publish: (notices: readonly Notice[]) => Promise<void>
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 
@@ -32,22 +32,26 @@ type Pins = {
   readonly markPublished: (vault: VaultKey, pin: Pin) => Promise<void>
 }
 
-/** Minimum relative difference at which a pinned price is updated: 0.1 %. */
+/** Minimum relative change of a vault's price at which its pinned (stored) price is updated: 0.1 %. */
 const MIN_PRICE_CHANGE = 0.001
 
 type Watched = {
   readonly vault: VaultOnChain
   readonly pin: Pin
   readonly seen: VaultSnapshot | undefined
-  /** Result of comparing the pinned proxy beacons and code delegations, which needs a second read. */
+  /**
+   * Result of comparing the proxy beacons and code delegations with those that the operator confirmed. This comparison
+   * needs a separate read.
+   */
   readonly beyond: Verdict | undefined
   readonly block: BlockHeader
 }
 
 /**
- * Compares vaults with their pinned code and price, in one HTTP request and one for beacons and delegations. Marks changed vaults, which
- * stops their deposits, and publishes one event for each. Updates the pinned prices of the others, largest difference first. Returns the
- * number of changed vaults, and of those with an unpublished event, which the next run publishes. Throws `upstream_*`.
+ * Compares vaults with their pinned code and price, which an operator has confirmed. Takes one HTTP request, and one
+ * for beacons and delegations. Marks changed vaults, which stops their deposits, and publishes one event for each.
+ * Updates the pinned prices of unchanged vaults, largest change first. Returns the number of changed vaults, and of
+ * those with an unpublished event, which the next run publishes. Throws `upstream_*`.
  */
 export async function watchPins(
   { reader, pinStore, publish, now }: PinServices,

@@ -23,7 +23,7 @@ type LogServices = {
   readonly random: () => number
 }
 
-/** Maximum attempts to append while other runs append to the same log, and the longest pause between them in milliseconds. */
+/** Maximum attempts to append while other runs append to the same log, and the longest pause between attempts in milliseconds. */
 const [TRIES, MAX_PAUSE_MS] = [20, 100]
 /** Maximum number of events in one read of the log. */
 const AT_ONCE = 100
@@ -31,8 +31,8 @@ const AT_ONCE = 100
 /**
  * Appends events to the logs of their clients, in order and once per key, then queues them for webhooks. Returns the
  * number of new events. Events that are not final go only to clients with a webhook for them (`latest`). Events that
- * revert another one go only to logs that contain it. After an error call it again: it appends what is missing, nothing
- * twice, and queues again.
+ * revert another event go only to logs that contain that event. After an error, a repeated call appends only the
+ * missing events, and queues all again.
  */
 export async function publish<Of extends Notice | RewardNotice>(
   dependencies: LogServices,
@@ -50,7 +50,7 @@ export async function publish<Of extends Notice | RewardNotice>(
     const { appended, next } = await appendAll(dependencies, clientId, head, events)
     count += appended.length
     const last = next - 1
-    // Earlier events may not be queued yet, because another run was killed or is about to queue them. They are queued here too.
+    // Earlier events may not be queued yet, because another run was killed or is about to queue them. Such events are queued here too.
     const isAll = appended.length === last - head.queued
     unqueued.set(clientId, isAll ? appended : await listUnqueued(dependencies, clientId, { after: head.queued, last }))
   })
@@ -65,14 +65,14 @@ type ClientEvent = { readonly clientId: string; readonly event: UnloggedEvent }
 
 function build(clientId: string, { key, ...notice }: Notice | RewardNotice): ClientEvent {
   const event: UnloggedEvent = { ...notice, id: buildEventId(clientId, key) }
-  // `eventId` is the key of the reverted event, whose id differs for each client.
+  // `eventId` is the key of the reverted event. It is replaced by that event's id, which differs for each client.
   if ('eventId' in event.data) event.data = { ...event.data, eventId: buildEventId(clientId, event.data.eventId) }
   return { clientId, event }
 }
 
 /**
- * Lists the events to append, by client. Logged ones that are not final are omitted, because scheduled jobs build those
- * again in each run.
+ * Lists the events to append, by client. Leaves out non-final events that are already logged, because scheduled jobs
+ * build these again in each run.
  */
 async function listWanted(
   { eventLog, webhooks }: LogServices,
@@ -100,7 +100,6 @@ async function listWanted(
   )
 }
 
-/** Appends the events that the log lacks, page by page. Returns them and the log's next sequence. */
 async function appendAll(
   { eventLog, now, random }: LogServices,
   clientId: string,
@@ -145,14 +144,13 @@ async function listUnqueued(
   return found
 }
 
-/** Queues logged events for the webhooks that want them and are neither disabled nor behind. Then records that the events are queued. */
 async function enqueueLogged(
   { eventLog, webhooks, enqueue }: LogServices,
   unqueued: ReadonlyMap<string, readonly LoggedEvent[]>,
 ): Promise<void> {
   const clients = [...unqueued].filter(([, events]) => events.length > 0)
   if (clients.length === 0) return
-  // Webhooks are read after the append, so none is missed: one that stops being behind meanwhile then reads the log itself.
+  // Webhooks are read after the append, so that none misses these events. A webhook that is behind at this read gets them from the log.
   const registered = await webhooks.listOf(clients.map(([clientId]) => clientId))
   await enqueue(
     clients.flatMap(([clientId, events]) =>

@@ -12,7 +12,7 @@ import type { WebhookKey } from './webhook.ts'
 const Stored = z.object({ pk: z.string(), sk: z.string(), version: z.string(), attempts: Attempts })
 export type StoredAttempts = Pick<z.output<typeof Stored>, 'version' | 'attempts'>
 
-/** Milliseconds that attempts are kept after the last write. By then the log has deleted all events that they name. */
+/** Milliseconds that delivery attempts are kept after the last write. By then the log has deleted all events that they name. */
 const KEPT_MS = 40 * DAY_MS
 
 /**
@@ -31,7 +31,10 @@ export function attemptsStore(table: Table) {
       })
     },
 
-    /** Writes a webhook's delivery attempts; returns false if they changed since they were read. `now` is in epoch milliseconds. */
+    /**
+     * Writes a webhook's delivery attempts. Returns false if another run has written them since they were read. `now`
+     * is in epoch milliseconds.
+     */
     put(webhook: WebhookKey, before: StoredAttempts | undefined, attempts: Attempts, now: number): Promise<boolean> {
       return table.update(attemptsKey(webhook), {
         changes: [

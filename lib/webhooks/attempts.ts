@@ -42,7 +42,7 @@ export type AttemptsOutcome = {
   /** Milliseconds until the next attempt of each event that will be sent again, by sequence number. */
   readonly pauses: ReadonlyMap<number, number>
   readonly givenUp: number
-  /** Present if the webhook stops getting new events: the lowest sequence number not accepted, and the time of the next probe. */
+  /** Present if the webhook stops getting new events: the lowest sequence number not accepted, and the time of the next retry. */
   readonly behind?: { readonly from: number; readonly probeAt: number }
   readonly disabled?: DisabledReason
 }
@@ -50,8 +50,8 @@ export type AttemptsOutcome = {
 /** Milliseconds between the attempts of one event: after the first failure, the second and so on. The sum is three days. */
 const PAUSES_MS = [5_000, 5 * MINUTE_MS, HOUR_MS, ...Array.from({ length: 6 }, () => 12 * HOUR_MS)]
 /**
- * Random fraction by which a pause is shortened. SQS hides a message for at most 12 hours after its receipt, and failed
- * events should not all return together.
+ * Bounds of the random fraction by which a pause is shortened. SQS hides a message for at most 12 hours after its
+ * receipt, and failed events should not all return together.
  */
 const [MIN_JITTER, MAX_JITTER] = [0.02, 0.1]
 const MAX_ATTEMPTS = PAUSES_MS.length + 1
@@ -59,17 +59,17 @@ const PROBE_MS = 5 * MINUTE_MS
 /** Number of consecutive failures after which the server counts as down, so that events stay in the log. */
 const MAX_DOWNS = 2
 /**
- * A webhook that accepts no event for this time is disabled. If its server is up, it must also have refused at least
- * `MIN_UNTAKEN` events.
+ * Milliseconds without an accepted event after which a webhook is disabled. If the webhook's server is up, it must also
+ * have refused at least `MIN_UNTAKEN` events.
  */
 const MAX_FAILING_MS = 3 * DAY_MS
 const MIN_UNTAKEN = 2
 
 /** Client errors (4xx) that concern the server's state and not the event. */
 const OF_SERVER: ReadonlySet<number> = new Set([408, 425, 429])
-/** Statuses of a busy server. After one of them, events stay in the log until a probe succeeds. */
+/** Statuses of a busy server. After such a status, events stay in the log until a retry succeeds. */
 const THROTTLED: ReadonlySet<number> = new Set([429, 502, 504])
-/** Bounds of the pause that a busy server requests in `Retry-After`. */
+/** Bounds, in milliseconds, of the pause that a busy server requests in `Retry-After`. */
 const [MIN_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS] = [MINUTE_MS, DAY_MS]
 const GONE = 410
 
@@ -77,7 +77,7 @@ const GONE = 410
 const QUEUED_MS = 14 * DAY_MS
 /** Maximum number of a webhook's failed events in the queue; further ones are given up. SQS allows 120,000 received messages in a queue. */
 const MAX_WAITING = 100
-/** Maximum number of given up events that are listed, and the milliseconds for which the log keeps them. */
+/** Maximum number of given up events that are listed, and the milliseconds for which the log keeps events. */
 const MAX_GIVEN_UP = 100
 const GIVEN_UP_MS = 30 * DAY_MS
 
@@ -85,7 +85,10 @@ function createAttempts(createdAt: Date): Attempts {
   return { createdAt, downs: 0, untaken: 0, waiting: {}, givenUp: [], givenUpBefore: 0 }
 }
 
-/** Returns a webhook's delivery attempts; empty ones if the stored ones belong to an earlier registration of its URL. */
+/**
+ * Returns a webhook's delivery attempts. Returns empty ones if the stored attempts belong to an earlier registration of
+ * the URL.
+ */
 export function selectAttempts({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
   return stored?.createdAt.getTime() === createdAt.getTime() ? stored : createAttempts(createdAt)
 }
@@ -95,13 +98,13 @@ export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number)
   return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
 }
 
-/** Lists the events that will be sent again, and the given up ones that the log still has. */
+/** Lists the events that will be sent again, and the given up events that the log still has. */
 export function listUndelivered({ waiting, ...attempts }: Attempts, now: number): EventLogKey[] {
   const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
   return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
 }
 
-/** Builds a webhook's delivery attempts from which all these events are due at `now`, as if never sent. */
+/** Resets a webhook's delivery attempts, so that all these events are due at `now`, as if never sent. */
 export function resetAttempts(
   { createdAt, lastFailure }: Attempts,
   untaken: readonly EventLogKey[],
@@ -130,14 +133,14 @@ export function computePauseMs(attempt: number, random: () => number): number {
 }
 
 /**
- * Time of the attempts in epoch milliseconds, and a source of random numbers in [0, 1). `isBehind` is true if a probe
- * made the attempts.
+ * Time of the attempts in epoch milliseconds, and a source of random numbers in [0, 1). `isBehind` is true if the
+ * attempts were a retry from the log.
  */
 type AttemptContext = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
 
 /**
  * Decides the consequences of one or more parallel attempts. A refused event waits with its own message in the queue.
- * If the server is down or requests a pause, the webhook is behind: its events stay in the log until a probe sends
+ * If the server is down or requests a pause, the webhook is behind. Its events then stay in the log until a retry sends
  * them.
  */
 export function settleAttempts(before: Attempts, made: readonly Attempt[], at: AttemptContext): AttemptsOutcome {
@@ -184,8 +187,8 @@ function settleServer(before: Attempts, made: readonly Attempt[], { now, isBehin
 }
 
 /**
- * Returns the events that will be sent again, the pauses before that, and the events given up. Events from sequence
- * number `from` on stay in the log.
+ * Returns the events that will be sent again, the pauses before their next attempts, and the events given up. Events
+ * from sequence number `from` on stay in the log.
  */
 function settleEvents(
   before: Attempts,
@@ -236,7 +239,6 @@ function probePause(sent: SendResult): number {
   return Math.max(MIN_RETRY_AFTER_MS, Math.min(sent.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS))
 }
 
-/** True if a server requests a pause or is busy. */
 function isThrottled(sent: SendResult): boolean {
   return !sent.delivered && ((sent.retryAfterMs ?? 0) > 0 || THROTTLED.has(sent.status ?? 0))
 }

@@ -36,19 +36,22 @@ type Services = {
 /** Numbers of events that were delivered, failed or given up. */
 export type DeliveryReport = { readonly delivered: number; readonly failed: number; readonly givenUp: number }
 
-/** Maximum events sent in parallel to one webhook. The test whether a failing webhook works again starts with one. */
+/** Maximum events sent in parallel to one webhook. A retry of a failing webhook starts with one event. */
 const BATCH = 10
 /** Number of events per read of the log while a webhook that was behind is sent its missed events. */
 const READ = 100
-/** Maximum milliseconds of one probe of a webhook. Another message then continues it, so that other webhooks are served in between. */
+/**
+ * Maximum milliseconds for which one message sends a webhook's missed events. Another message then continues, so that
+ * other webhooks are served in between.
+ */
 const MAX_PROBE_MS = 10_000
 /**
- * Milliseconds for which one function run has a webhook's probe to itself. No function runs longer, so an older claim
- * is of a killed run.
+ * Milliseconds for which one function run claims the retry of a webhook. No function runs longer, so an older claim
+ * comes from a killed run.
  */
 const CLAIM_MS = 40_000
 const TRIES = 10
-/** Delay of the message that continues a probe, so that the sending run can finish its writes first. */
+/** Delay, in seconds, of the message that continues a retry, so that the sending run can finish its writes first. */
 const NEXT_SECONDS = 1
 const MAX_DELAY_SECONDS = 900
 const MAX_HIDDEN_SECONDS = 43_000
@@ -86,7 +89,7 @@ export async function deliver(
   return { reports: [total], again: [...new Set(again)] }
 }
 
-/** Builds the handlers for the messages of one webhook. They add the numbers of events to `total`. */
+/** Builds the handlers for the messages of one webhook. The handlers add the numbers of events to `total`. */
 function createWebhookHandlers(
   services: Services,
   key: WebhookKey,
@@ -106,7 +109,7 @@ function createWebhookHandlers(
     )
   }
 
-  /** Stores and returns the consequences of delivery attempts. Writes nothing if they change nothing. */
+  /** Stores delivery attempts and returns their consequences. Writes nothing if the stored attempts stay the same. */
   async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<AttemptsOutcome> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [stored] = await attempts.list([key])
@@ -136,10 +139,14 @@ function createWebhookHandlers(
 
   const change = (webhook: Webhook, to: (webhook: Webhook) => Webhook) => webhooks.change(key, to, webhook)
 
-  /** Disables a webhook, or marks it as behind: events from the sequence number `from` on then stay in the log. */
+  /**
+   * Disables a webhook, or marks it as behind. Events from the sequence number `from` on then stay in the log until a
+   * retry sends them.
+   */
   async function fallBehind(webhook: Webhook, { behind, disabled }: AttemptsOutcome, from: number): Promise<void> {
     const probeAt = behind?.probeAt ?? now()
-    // The probe is queued before the change. If this run is killed in between, SQS delivers the event's message again.
+    // The retry is queued before the webhook is marked as behind. If this run is killed in between, SQS delivers the event's message
+    // again.
     if (!disabled) await enqueueProbe(probeAt)
     await change(webhook, (current) => ({
       ...current,
@@ -160,7 +167,7 @@ function createWebhookHandlers(
   }
 
   async function postponeMessage({ receipt }: Received<DeliveryMessage>, milliseconds: number): Promise<void> {
-    // A failure is only logged, because SQS then delivers the message earlier.
+    // A failure to hide the message is only logged, because SQS then just delivers the message earlier.
     const seconds = Math.min(MAX_HIDDEN_SECONDS, Math.max(0, Math.ceil(milliseconds / 1000)))
     await postpone(receipt, seconds).catch((error: unknown) => logger.warn('message not postponed', { ...key, error }))
   }
@@ -234,7 +241,7 @@ function createWebhookHandlers(
     const from = webhook.behind?.from ?? Number.POSITIVE_INFINITY
     const before = others.filter(({ message }) => message.sequence < from)
     if (before.length > 0) {
-      // These events may never have been sent, so the next probe must start at the first of them.
+      // The webhook may never have been sent the events in `before`. The next retry must therefore start at the lowest of them.
       const lowest = Math.min(...before.map(({ message }) => message.sequence))
       const changed = await change(webhook, (current) => {
         if (isLive(current) || (current.behind && current.behind.from <= lowest)) return current
@@ -242,15 +249,15 @@ function createWebhookHandlers(
       })
       if (changed && isLive(changed)) return received
     }
-    // The messages are dropped, because a disabled webhook is sent all these events once it is enabled.
+    // A disabled webhook is sent these events once it is enabled, so the messages are dropped.
     if (webhook.disabledAt) return []
     await Promise.all(waiting.map((one) => postponeMessage(one, computePauseMs(one.receives, random))))
     return waiting
   }
 
   /**
-   * Sends the log's events for `probe`, whose run has claimed the webhook. At the log's end it lets new events be
-   * queued again, then queues the events logged meanwhile.
+   * Sends a webhook its missed events from the log, after `probe` has claimed the webhook. At the log's end, new events
+   * are queued again. Then the events logged meanwhile are queued.
    */
   async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
     const endsAt = now() + MAX_PROBE_MS
@@ -292,7 +299,6 @@ function createWebhookHandlers(
     }
   }
 
-  /** Queues the events that a probe sent and the server refused, each as its own message. */
   async function enqueueWaiting(made: readonly Attempt[], { pauses }: AttemptsOutcome): Promise<void> {
     const waiting = made.filter(({ sequence }) => pauses.has(sequence))
     const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
@@ -300,7 +306,7 @@ function createWebhookHandlers(
       await enqueue(buildEventMessages(key, waiting), { delaySeconds: Math.min(MAX_DELAY_SECONDS, seconds) })
   }
 
-  /** Ends the state of being behind of a webhook that has been sent all events. */
+  /** Marks a webhook as no longer behind, because all its missed events are sent or queued. */
   async function endPlace(webhook: Webhook): Promise<void> {
     await change(webhook, (current) => {
       if (!hasSameClaim(webhook, current)) return current
@@ -309,7 +315,7 @@ function createWebhookHandlers(
     })
   }
 
-  /** Records how far a probe has sent the log's events. Returns undefined if another run has claimed the webhook meanwhile. */
+  /** Records how far a retry has sent the log's events. Returns undefined if another run has claimed the webhook meanwhile. */
   async function moveOn(webhook: Webhook, behind: Behind, disabled?: DisabledReason): Promise<Webhook | undefined> {
     let isOurs = false
     const moved = await change(webhook, (current) => {
@@ -324,7 +330,6 @@ function createWebhookHandlers(
   }
 }
 
-/** True if no other run has claimed the webhook since it was read. */
 function hasSameClaim(read: Webhook, current: Webhook): boolean {
   return current.behind?.claimedUntil === read.behind?.claimedUntil
 }

@@ -200,19 +200,20 @@ export const WebhookTestEvent = z
   })
   .meta({ id: 'WebhookTestEvent' })
 
-/** Types of events. */
+/** Types of webhook events, such as `deposit.pending`. */
 export const EventType = z.enum(WebhookEvent.options.map(({ shape }) => shape.type.value))
 export type EventType = z.output<typeof EventType>
 
 /**
  * An event to publish, before it gets an id and sequence number for each client of the vault. A client's log contains
- * each `key` once. An event that reverts another has the other's key as its `eventId`, and goes to the same clients.
+ * each `key` once. An event that reverts another one has the `key` of the reverted event as its `eventId`, and goes to
+ * the same clients.
  */
 export type Notice = NoticeOf<Exclude<WebhookEvent, { readonly type: RewardType }>>
 
 /**
  * An event about rewards to publish, before it gets an id and sequence number for each client that watches the account.
- * It is like `Notice`.
+ * Its `key` has the same meaning as that of `Notice`.
  */
 export type RewardNotice = NoticeOf<Extract<WebhookEvent, { readonly type: RewardType }>>
 

@@ -1,8 +1,8 @@
 import type { WebhooksStore } from './store.ts'
 
 /**
- * Returns those clients that want events before they are final. Calls `listClientIds` only if at least one client of
- * this service may want them.
+ * Returns the clients that want events before they are final. Calls `listClientIds` only if any client of the service
+ * has ever registered such a webhook.
  */
 export async function findLatestClients(
   { webhooks }: { readonly webhooks: Pick<WebhooksStore, 'listLatestClients' | 'listOf'> },

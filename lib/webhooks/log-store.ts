@@ -15,13 +15,16 @@ const [PAGE_EVENTS, PAGE_BYTES] = [50, 200 * 1024]
 /** Maximum JSON bytes of one list of events, because Lambda returns at most 6 MB. A larger event is returned by itself. */
 const LIST_BYTES = 2 ** 20
 /**
- * Pauses, in milliseconds, before a list with missing events is read again. It is not repeated if its first page is
- * older than `MAX_RECENT_MS`.
+ * Pauses, in milliseconds, before a list with missing events is read again. The read is not repeated if the list's
+ * first page is older than `MAX_RECENT_MS`.
  */
 const [READ_PAUSES_MS, MAX_RECENT_MS] = [[0, 50, 200], 30_000]
 /** Milliseconds that an event is kept in the log. */
 const LOG_MS = 30 * DAY_MS
-/** Milliseconds that the mark of a logged event is kept. A job that builds the event again later logs it again. */
+/**
+ * Milliseconds that the table remembers the id of a logged event. A job that builds the same event later logs it a
+ * second time.
+ */
 const MARK_MS = 40 * DAY_MS
 
 /** Position of an event in its client's log. */
@@ -59,20 +62,20 @@ export type Head = z.output<typeof Head>
 const StoredHead = Head.extend({ pk: z.string() })
 
 /**
- * Range of listed events, after a sequence number. `now` is in epoch milliseconds. `last`: sequence number that the log
- * is known to contain.
+ * Range of events to list, after the sequence number `after`. `now` is in epoch milliseconds. `last` is a sequence
+ * number that the log is known to contain.
  */
 type ListFrom = { readonly after: number; readonly limit: number; readonly now: number; readonly last?: number }
 
 /**
- * Store of each client's log of events. Its items are pages of events (`LOG#` and the first sequence number), marks of
- * events (`EVENT#`) and the log's end (`HEAD`). Reads are consistent. Methods throw if the table cannot be reached or
- * an item does not parse.
+ * Store of each client's log of events. Its items are pages of events (`LOG#` and the first sequence number), ids of
+ * logged events (`EVENT#`) and the log's end (`HEAD`). Reads are consistent. Methods throw if the table cannot be
+ * reached or an item does not parse.
  */
 export function eventLogStore(table: Table) {
   /**
-   * Reads pages, in order, from the one that begins at this sequence number on. The first request reads two pages, and
-   * each further one twice as many.
+   * Reads the log's pages in order, from sequence number `from` on. The first request reads two pages, and each further
+   * request twice as many.
    */
   async function* pages(clientId: string, from: number): AsyncGenerator<Page> {
     const { pk: partition, sk: first } = pageKey(clientId, from)
@@ -91,7 +94,7 @@ export function eventLogStore(table: Table) {
     const found: LoggedEvent[] = []
     let bytes = 0
     let appendedAt = 0
-    // A page has at most `PAGE_EVENTS` events, so the page with the next event begins no earlier.
+    // A page has at most `PAGE_EVENTS` events, so the page with the next event begins at this sequence number or later.
     for await (const { events, expiresAt } of pages(clientId, Math.max(1, after + 2 - PAGE_EVENTS))) {
       // Expired pages are skipped, because DynamoDB deletes them late and in no order.
       if (expiresAt.getTime() <= now) continue
@@ -128,7 +131,7 @@ export function eventLogStore(table: Table) {
     async markQueued(clientId: string, queued: number): Promise<void> {
       const change = { changes: [set('queued', queued)], when: is('queued', '<', queued) }
       await table.update(headKey(clientId), change).catch((error: unknown) => {
-        // A conflict means that another run is appending. The next run then queues these events again and records it.
+        // A conflict means that another run is appending. The next run then queues these events again, and records the number.
         if (!(error instanceof Error && error.name === 'TransactionConflictException')) throw error
       })
     },
@@ -145,8 +148,7 @@ export function eventLogStore(table: Table) {
     async list(clientId: string, from: ListFrom): Promise<LoggedEvent[]> {
       for (const pause of READ_PAUSES_MS) {
         const { found, appendedAt } = await listOnce(clientId, from)
-        // The list is read again if events are missing. A query is no snapshot, so it may miss a page just appended and return the next one
-        // or none.
+        // The list is read again if events are missing. A query is no snapshot, so it may miss a page that was just appended.
         const [first] = found
         const isWhole = first ? first.sequence === from.after + 1 : from.last === undefined
         if (isWhole || (first && from.now - appendedAt > MAX_RECENT_MS)) return found
@@ -164,9 +166,9 @@ export function appendingLogStore(table: TransactingTable) {
     ...eventLogStore(table),
 
     /**
-     * Appends events as one page with a mark for each, all or none. Returns the events' positions, or that the log no
-     * longer ends at `next`, or the ids that are already logged. Throws if there are no events. `countEventsThatFitPage` returns
-     * the number of events that fit into a page.
+     * Appends events as one page, all or none, and records the id of each. Returns the events' positions. Returns
+     * `isMoved` if the log no longer ends at `next`, or the ids that are already logged. Throws if there are no events.
+     * `countEventsThatFitPage` returns the number of events that fit into a page.
      */
     async append(
       clientId: string,
@@ -201,10 +203,10 @@ type AppendResult =
   | { readonly isMoved: true }
   | { readonly logged: ReadonlySet<string> }
 
-/** Index of the first mark among the writes of `append`. */
+/** Index of the first event id among the writes of `append`, after the log's end and the page. */
 const MARKS_FROM = 2
 
-/** Returns the number of these events, from the first on, that fit into one page of the log: at least one. */
+/** Returns how many of these events, from the first on, fit into one page of the log: at least one. */
 export function countEventsThatFitPage(events: readonly UnloggedEvent[]): number {
   let bytes = 0
   const end = events.findIndex((event, index) => {
@@ -219,7 +221,7 @@ function byteLength(encoded: z.input<typeof WebhookEvent>): number {
 }
 
 const MARK = 'EVENT#'
-/** Number of digits of a sequence number in a key. It is enough for 3 years of 10,000 events a second. */
+/** Number of digits of a sequence number in a key. Twelve digits are enough for 3 years of 10,000 events a second. */
 const SEQUENCE_DIGITS = 12
 const LAST_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1
 

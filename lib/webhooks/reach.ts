@@ -24,7 +24,7 @@ const NOT_PUBLIC = subnets([
 ])
 const LOOPBACK = subnets(['127.0.0.0/8', '::1/128'])
 
-/** True if deliveries may go to this IP address. Public addresses must be IPv4, because functions have no IPv6 route. */
+/** True if deliveries may go to this IP address. Public addresses must be IPv4, because Lambda functions have no IPv6 route. */
 export function isReachable(address: string, reach: WebhookReach): boolean {
   const family = isIP(address)
   if (family === 0) return false
@@ -34,11 +34,11 @@ export function isReachable(address: string, reach: WebhookReach): boolean {
 }
 
 /**
- * Returns the reason why nothing may be sent to this URL; undefined if its text allows it. There is no DNS lookup, so
- * the addresses of its host name must still be checked.
+ * Returns the reason why nothing may be sent to this URL; undefined if the URL's text allows it. Host names are not
+ * resolved here, so the addresses must still be checked.
  */
 export function findReachIssue({ protocol, port, hostname }: URL, reach: WebhookReach): string | undefined {
-  // Hosts have brackets around IPv6 addresses. `URL` writes every IPv4 address in decimals.
+  // The host of a URL has brackets around an IPv6 address. `URL` writes every IPv4 address in decimals.
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   const isAddress = isIP(address) !== 0
   if (reach === 'loopback') {

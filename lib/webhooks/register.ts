@@ -10,7 +10,10 @@ import { createSecretVersions, listSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
 import { isSubscribedTo, type Webhook } from './webhook.ts'
 
-/** Maximum events read after a registration, far more than can be logged between two requests to the table. */
+/**
+ * Maximum number of events read from the log after a registration. That is far more than can be logged between two
+ * table requests.
+ */
 const MAX_MISSED = 1_000
 
 /**
@@ -56,12 +59,13 @@ export async function registerWebhook(
   }
   if (!(await webhooks.add(clientId, webhook))) {
     const registered = (await webhooks.list(clientId)).find(({ id }) => id === webhook.id)
-    // The existing webhook may be this one. Then the table's response was lost, and another change came before the retry.
+    // Equal secrets mean that the existing webhook is this one: the table's response was lost, and the repeated write found the webhook.
     if (registered?.secret.version !== webhook.secret.version) {
       throw new AppError(registered ? 'webhook_already_registered' : 'too_many_webhooks')
     }
   }
-  // Events logged meanwhile are queued here. The run that appended them may have read the webhooks just before this one was added.
+  // Events logged since the read of `head` are queued here. The job that logged them may have read the webhooks before this one was
+  // added.
   const missed = await eventLog.list(clientId, { after: webhook.after, limit: MAX_MISSED, now: now() })
   const key = { clientId, webhookId: webhook.id }
   await enqueue(

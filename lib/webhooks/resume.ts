@@ -12,12 +12,15 @@ type Services = {
   readonly now: () => number
 }
 
-/** Delay in seconds of messages that depend on a write after them. No request takes longer, so the write is then done. */
+/**
+ * Delay in seconds of a queue message that is sent before the write on which it depends. No request takes longer, so
+ * the write is done when the message arrives.
+ */
 const DELAY_SECONDS = 40
 /**
- * Probes a webhook that is behind, without waiting for the next scheduled probe. With `isAnew` it also enables the
- * webhook, and sends all waiting and given up events again. Throws if the table or the queue cannot be reached; the
- * caller must then repeat it.
+ * Retries a webhook that is behind (has missed events) at once, without waiting for the next scheduled retry. With
+ * `isAnew`, also enables the webhook and sends all waiting and given up events again. Throws if the table or the queue
+ * cannot be reached; the caller must then call again.
  */
 export async function resume(
   { webhooks, attempts, enqueue, now }: Services,
@@ -30,12 +33,12 @@ export async function resume(
   if (isAnew) {
     const [stored] = await attempts.list([key])
     const untaken = listUndelivered(selectAttempts(webhook, stored?.attempts), probeAt)
-    // Messages of a disabled webhook wait until it is enabled, because deliveries would drop them before.
+    // A disabled webhook's messages are delayed until the webhook is enabled. A delivery before that would drop them.
     await enqueue(buildEventMessages(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
     if (stored) await attempts.put(key, stored, resetAttempts(stored.attempts, untaken, probeAt), now())
   }
   if (!webhook.behind && !webhook.disabledAt) return
-  // This delayed message starts the probe even if the run is killed after the write.
+  // This delayed message starts the retry even if the run is killed after the following write.
   await enqueue([{ ...key, probeAt }], { delaySeconds: DELAY_SECONDS })
   await webhooks.change(key, (current) => {
     const { disabledAt: _, disabledReason: __, ...enabled } = current

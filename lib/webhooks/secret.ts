@@ -19,14 +19,17 @@ export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
 /** Milliseconds after a rotation during which deliveries are also signed with the previous secret. */
 const OVERLAP_MS = DAY_MS
 
-/** Creates the first version of a webhook's secret. It is random, so a URL that is registered again gets another secret. */
+/**
+ * Creates the first version of a webhook's secret. The version is random, so a URL that is registered again gets
+ * another secret.
+ */
 export function createSecretVersions(randomBytes: RandomBytes): SecretVersions {
   return { version: Buffer.from(randomBytes(16)).toString('base64url') }
 }
 
 /**
- * Adds a new version of a webhook's secret. After several rotations within a day the version before the first still
- * signs, because receivers may know only that one.
+ * Adds a new version of a webhook's secret. The previous version signs for one more day. After several rotations within
+ * that day the version before the first rotation still signs, because receivers may know only that version.
  */
 export function rotateSecret(
   { version, before }: SecretVersions,

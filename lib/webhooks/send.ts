@@ -11,12 +11,12 @@ export type Send = (
   delivery: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<SendResult>
 
-/** Resolves a host name to its IPv4 addresses; to an empty list if it has none or DNS is late. */
+/** Resolves a host name to its IPv4 addresses. The list is empty if there are none or DNS is late. */
 type Resolve = (hostname: string) => Promise<readonly string[]>
 
 type Options = {
   readonly reach: WebhookReach
-  /** DNS by default, or always 127.0.0.1 if only the local machine is allowed. */
+  /** Resolver of host names: DNS by default, or always 127.0.0.1 if only the local machine is allowed. */
   readonly resolve?: Resolve
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
@@ -32,8 +32,9 @@ const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 
 /**
- * Creates the function that sends deliveries. It opens a new connection for each, and only to allowed addresses,
- * whatever host names or responses say. A 2xx response is a success; its body is not read. Redirects are not followed.
+ * Creates the function that sends deliveries. Each delivery opens a new connection, and only to an allowed address,
+ * whatever the host name or a response says. A 2xx response is a success; its body is not read. Redirects are not
+ * followed.
  */
 export function createSender({
   reach,
@@ -52,7 +53,7 @@ export function createSender({
     const { promise, resolve: settle } = Promise.withResolvers<SendResult>()
     const sent = ask(url, {
       method: 'POST',
-      // Connections are not reused, because the host name may no longer have that address.
+      // Connections are not reused, because the host name may have another address by then.
       agent: false,
       lookup,
       ...SOCKET,
@@ -95,14 +96,13 @@ const DNS = { timeout: 1_500, tries: 2 }
 
 /**
  * Resolves a host name by DNS directly, because silent name servers would block the four threads of the system's
- * lookup. Only IPv4 is used, because functions have no IPv6 route.
+ * lookup. Only IPv4 is used, because Lambda functions have no IPv6 route.
  */
 const resolveByDns: Resolve = (hostname) => new Resolver(DNS).resolve4(hostname).catch(() => [])
 
 /** Resolves `localhost` (RFC 6761, 6.3), the only name that the local service sends to. */
 const resolveLocally: Resolve = async () => ['127.0.0.1']
 
-/** Error for a host name that has no address, or an address that is not allowed. */
 class UnreachableError extends Error {
   readonly reason: SendFailure
 
@@ -113,8 +113,8 @@ class UnreachableError extends Error {
 }
 
 /**
- * Builds the lookup from which a socket gets its addresses. It throws if any of them is not allowed. Sockets do not
- * call it for URLs with an IP address.
+ * Builds the lookup from which a socket gets its addresses. The lookup fails if any address is not allowed. Sockets
+ * skip the lookup for URLs with an IP address, which `findReachIssue` checks.
  */
 function createLookup(reach: WebhookReach, resolve: Resolve): LookupFunction {
   const lookUp = async (hostname: string) => {

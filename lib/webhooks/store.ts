@@ -27,7 +27,7 @@ export function webhooksStore(table: Table) {
   const find = async ({ clientId, webhookId }: WebhookKey): Promise<Webhook | undefined> =>
     (await list(clientId)).find(({ id }) => id === webhookId)
 
-  /** Replaces a webhook and returns it as written; undefined if it changed since it was read. */
+  /** Replaces a webhook and returns it as written; undefined if another request has changed the webhook since it was read. */
   async function replace(clientId: string, before: Webhook, changed: Webhook): Promise<Webhook | undefined> {
     const webhook = { ...changed, version: randomUUID() }
     const isReplaced = await table.update(webhooksKey(clientId), {
@@ -41,7 +41,7 @@ export function webhooksStore(table: Table) {
     /** Lists a client's webhooks, oldest first. */
     list,
 
-    /** Lists the webhooks of these clients, by client; clients without any are missing. */
+    /** Lists the webhooks of these clients, by client id. The map lacks clients without webhooks. */
     async listOf(clientIds: readonly string[]): Promise<Map<string, Webhook[]>> {
       const items = await table.getMany(StoredItem, clientIds.map(webhooksKey))
       return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
@@ -53,8 +53,8 @@ export function webhooksStore(table: Table) {
 
     /** Adds a webhook. Returns false if the client already has one with its id, or the maximum number. */
     async add(clientId: string, webhook: Webhook): Promise<boolean> {
-      // The client is added to the list of `latest` clients first, so that none is missing. It is never removed, because another webhook
-      // may be added meanwhile.
+      // The client is added to the list of `latest` clients before its webhook, so that no such client is missing. Clients are never
+      // removed from the list, because another webhook may be added meanwhile.
       if (webhook.finality === 'latest') await table.write(LATEST_KEY, [add('clients', clientId)])
       const key = webhooksKey(clientId)
       if (await table.add(Item, key, { webhooks: { [webhook.id]: webhook } })) return true
@@ -64,7 +64,7 @@ export function webhooksStore(table: Table) {
       })
     },
 
-    /** Removes a client's webhook with its delivery attempts; returns false if there is none with this id. */
+    /** Removes a client's webhook and its delivery attempts; returns false if no webhook has this id. */
     async remove(clientId: string, id: string): Promise<boolean> {
       const isRemoved = await table.update(webhooksKey(clientId), {
         changes: [remove(['webhooks', id])],
@@ -78,8 +78,9 @@ export function webhooksStore(table: Table) {
     replace,
 
     /**
-     * Changes a webhook, starting from `read` if given. Repeats `to` if another request changes the webhook meanwhile.
-     * Returns the webhook; undefined if there is none. Throws `service_unavailable` if others keep changing it.
+     * Changes a webhook by `to`, starting from `read` if given. Calls `to` again if another request changes the webhook
+     * meanwhile. Returns the changed webhook; undefined if there is none. Throws `service_unavailable` if other
+     * requests keep changing it.
      */
     async change(key: WebhookKey, to: (webhook: Webhook) => Webhook, read?: Webhook): Promise<Webhook | undefined> {
       let before = read ?? (await find(key))

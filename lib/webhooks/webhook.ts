@@ -4,7 +4,10 @@ import { EventType, type WebhookEvent } from './event.ts'
 
 const MAX_CHARACTERS = 2048
 
-/** Events that a webhook gets: `final` ones only, or with `latest` also earlier ones, which a reorganisation can undo. */
+/**
+ * Events that a webhook gets: with `final` only final events, with `latest` also earlier ones, which a reorganisation
+ * can undo.
+ */
 export const Finality = z.enum(['final', 'latest'])
 export type Finality = z.output<typeof Finality>
 
@@ -30,8 +33,8 @@ export const WebhookUrl = z.codec(
 )
 
 /**
- * Versions of a webhook's signing secret, which is derived from them (lib/webhooks/secret.ts). The previous version
- * also signs until `until`.
+ * Versions of a webhook's signing secret. The secret is derived from its version (lib/webhooks/secret.ts). The previous
+ * version also signs until `until`.
  */
 export const SecretVersions = z.object({
   version: z.string(),
@@ -41,14 +44,17 @@ export type SecretVersions = z.output<typeof SecretVersions>
 
 const Millis = z.number().int()
 
-/** State of a webhook that is behind, because its server failed. Its events are not queued; a probe sends them from the log. */
+/**
+ * State of a webhook that is behind (has missed events), because its server failed. Its events are not queued. A retry
+ * sends them from the log.
+ */
 export const Behind = z.object({
   /** Lowest sequence number of an event that the webhook may not have accepted. */
   from: z.number().int(),
   probeAt: Millis,
-  /** Time until which one function run has claimed the webhook, so that no other run probes it. */
+  /** Time until which one function run has claimed the webhook, so that no other run retries it. */
   claimedUntil: Millis.optional(),
-  /** True once the log's events are sent and new ones are queued again. Events logged in between are still to be queued. */
+  /** True once the log's events are sent and new events are queued again. Events logged in between are still to be queued. */
   isLive: z.boolean().default(false),
 })
 export type Behind = z.output<typeof Behind>
@@ -59,7 +65,7 @@ export const Webhook = z.object({
   /** Version of this webhook, which changes with each write, so that writers detect other changes. */
   version: z.string(),
   url: z.string(),
-  /** Types of events that it gets; null for all types, including future ones. */
+  /** Types of events that the webhook gets; null for all types, including future ones. */
   types: z.array(EventType).nullable(),
   finality: Finality,
   secret: SecretVersions,
@@ -78,7 +84,7 @@ export type WebhookKey = { readonly clientId: string; readonly webhookId: string
 /** Maximum number of webhooks of a client. */
 export const MAX_WEBHOOKS = 10
 
-/** True if an event is of those that a webhook gets. */
+/** True if the webhook gets this event, by its type, finality and sequence number. */
 export function isSubscribedTo(
   { types, finality, after }: Pick<Webhook, 'types' | 'finality' | 'after'>,
   event: WebhookEvent,
@@ -87,7 +93,7 @@ export function isSubscribedTo(
   return isAsked && event.sequence > after
 }
 
-/** True if new events are queued for a webhook: it is not disabled, and not behind or has just caught up. */
+/** True if new events are queued for a webhook. It is then not disabled, and has no missed events that must be sent first. */
 export function isLive({ disabledAt, behind }: Pick<Webhook, 'disabledAt' | 'behind'>): boolean {
   return disabledAt === undefined && (behind === undefined || behind.isLive)
 }
