@@ -50,7 +50,7 @@ export function eventAddresses(vaults: readonly VaultOnChain[]): Address[] {
  * Builds the filter for transfers of tokens other than shares that these vaults' accounting needs; empty if no vault
  * needs any. `to` is the receiver as a topic, or null for all receivers.
  */
-export function buildHeardFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
+export function buildForeignTransferFilters(vaults: readonly VaultOnChain[], to: Hex | null = null): LogFilter[] {
   const heard = vaults.flatMap((vault) => heardBy(vault) ?? [])
   if (heard.length === 0) return []
   const tokens = new Set(heard.map(({ token }) => token))

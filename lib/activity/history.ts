@@ -2,8 +2,8 @@ import { MAX_UINT256 } from '../core/codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
-import { buildRequestQueue, divideOpenAmounts, type LineEvent } from './line.ts'
-import { divideProRata, divideRest } from './parts.ts'
+import { allotToNewest, divideProRata } from './parts.ts'
+import { buildRequestQueue, divideOpenAmounts, type QueueEvent } from './queue.ts'
 
 type DepositEntry = Extract<LedgerEntry, { kind: 'deposit' }>
 
@@ -22,9 +22,9 @@ export type Deposit = {
  * requests. Shares leave first in, first out. The deposits' pending and claimable amounts add up to the account's.
  */
 export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount): Deposit[] {
-  const line = depositLine(entries, live.cancelledDeposits)
-  const requests = line.map(({ entry }) => entry)
-  const { pendingParts, claimableParts } = divideOpenAmounts(line, {
+  const queue = buildDepositQueue(entries, live.cancelledDeposits)
+  const requests = queue.map(({ entry }) => entry)
+  const { pendingParts, claimableParts } = divideOpenAmounts(queue, {
     pending: live.pendingAssets,
     claimable: live.claimableAssets,
   })
@@ -35,14 +35,14 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
   // Shares received by transfer also leave first in, first out. They are therefore sorted among the deposits by arrival.
   const deposits = entries.filter((entry) => entry.kind === 'deposit')
   const sources = entries.filter((entry) => entry.kind === 'deposit' || entry.kind === 'receive')
-  const inLine = new Map(line.map((request) => [request.entry, request]))
+  const inQueue = new Map(queue.map((request) => [request.entry, request]))
   const gained = sources.map((entry) =>
-    entry.kind === 'receive' ? entry.shares : (entry.shares ?? inLine.get(entry)?.given ?? 0n),
+    entry.kind === 'receive' ? entry.shares : (entry.shares ?? inQueue.get(entry)?.given ?? 0n),
   )
-  const shares = byEntry(sources, divideRest(gained, live.shares))
+  const shares = byEntry(sources, allotToNewest(gained, live.shares))
 
   const statusOf = (entry: DepositEntry): HistoryStatus => {
-    if (inLine.get(entry)?.cancelled === entry.assets) return 'cancelled'
+    if (inQueue.get(entry)?.cancelled === entry.assets) return 'cancelled'
     if (pending.get(entry)) return 'pending'
     return claimable.get(entry) ? 'claimable' : 'completed'
   }
@@ -57,16 +57,16 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
 
 /** Returns the cancelled assets of each deposit request, by ledger entry. */
 export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
-  return new Map(depositLine(entries).map(({ entry, cancelled }) => [entry, cancelled]))
+  return new Map(buildDepositQueue(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 
 /**
  * Builds the queue of an account's deposit requests from its deposits, claims and cancellations. `granted` are
  * cancelled requests that the vault's contract reports. Requests are in assets; claims pay shares.
  */
-export function depositLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
+export function buildDepositQueue(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildRequestQueue([
-    ...entries.flatMap((entry): LineEvent<DepositEntry>[] => {
+    ...entries.flatMap((entry): QueueEvent<DepositEntry>[] => {
       switch (entry.kind) {
         case 'deposit':
           return entry.shares === null ? [{ request: entry, amount: entry.assets }] : []

@@ -12,7 +12,7 @@ export function divideProRata(whole: bigint, weights: readonly bigint[]): bigint
 }
 
 /** Returns the unspent part of each amount. `left` is the unspent part of their sum. The first amounts are spent first. */
-export function divideRest(amounts: readonly bigint[], left: bigint): bigint[] {
+export function allotToNewest(amounts: readonly bigint[], left: bigint): bigint[] {
   let rest = left
   const parts = amounts.toReversed().map((amount) => {
     const part = min(amount, rest)

@@ -20,7 +20,7 @@ import { getProtocol } from '../protocols/protocols.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
   BATCH_DISTANCE_BLOCKS,
-  buildHeardFilters,
+  buildForeignTransferFilters,
   eventAddresses,
   parseVaultEvents,
   priceEventTopics,
@@ -194,7 +194,7 @@ async function readWhole(
 ): Promise<readonly Read[] | undefined> {
   const vaults = followed.map(({ vault }) => vault)
   const filter = { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] }
-  const read = await toResult(readEvents(on, followed, [filter, ...buildHeardFilters(vaults)], to))
+  const read = await toResult(readEvents(on, followed, [filter, ...buildForeignTransferFilters(vaults)], to))
   if ('value' in read) return divide(followed, read.value, true)
   const { error } = read
   const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutError)
@@ -216,7 +216,7 @@ async function readOfAccount(
     topics: [VAULT_EVENT_TOPICS, ...rest],
   }))
   const read = await toResult(
-    readEvents(on, followed, [...filters, ...buildHeardFilters(vaults, topic)], to, on.account),
+    readEvents(on, followed, [...filters, ...buildForeignTransferFilters(vaults, topic)], to, on.account),
   )
   if ('value' in read) return divide(followed, read.value, false)
   const { error } = read

@@ -3,8 +3,8 @@ import { computeShares, type FixedRequest, isFixed, matchPayments } from '../pro
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
-import { buildRequestQueue, divideOpenAmounts, type LineEvent } from './line.ts'
 import { divideProRata } from './parts.ts'
+import { buildRequestQueue, divideOpenAmounts, type QueueEvent } from './queue.ts'
 
 type RequestEntry = Extract<LedgerEntry, { kind: 'redeem' }>
 type PaymentEntry = Extract<LedgerEntry, { kind: 'withdraw' }>
@@ -34,15 +34,15 @@ export type Withdrawal = {
  * up to the account's total.
  */
 export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAccount): Withdrawal[] {
-  const line = redemptionLine(entries, live.cancelledRedemptions)
+  const queue = buildRedemptionQueue(entries, live.cancelledRedemptions)
   const { cooldown } = live
-  const { pendingParts, claimableParts } = divideOpenAmounts(line, {
+  const { pendingParts, claimableParts } = divideOpenAmounts(queue, {
     pending: cooldown?.pendingAssets ?? live.pendingRedeemShares,
     claimable: cooldown ? live.claimableRedeemAssets : live.claimableRedeemShares,
   })
   const worth = divideProRata(live.claimableRedeemAssets, claimableParts)
   const requests = new Map(
-    line.map(({ entry, claimed, given, cancelled, claimTransactionHash }, index): [LedgerEntry, Withdrawal] => {
+    queue.map(({ entry, claimed, given, cancelled, claimTransactionHash }, index): [LedgerEntry, Withdrawal] => {
       if (isFixed(entry)) {
         const open = { pending: pendingParts[index] ?? 0n, claimable: claimableParts[index] ?? 0n }
         return [entry, fixedWithdrawal(entry, open, claimTransactionHash)]
@@ -100,10 +100,10 @@ function fixedWithdrawal(
  * cancelled requests that the vault's contract reports. Requests are in shares; claims pay assets. Requests with fixed
  * assets are in assets instead, with `given` in shares.
  */
-export function redemptionLine(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
+export function buildRedemptionQueue(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   const paid = matchPayments(entries)
   return buildRequestQueue([
-    ...entries.flatMap((entry): LineEvent<RequestEntry>[] => {
+    ...entries.flatMap((entry): QueueEvent<RequestEntry>[] => {
       switch (entry.kind) {
         case 'redeem':
           return [{ request: entry, amount: entry.assets ?? entry.shares }]

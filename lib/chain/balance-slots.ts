@@ -30,7 +30,7 @@ function balanceSlots(account: Address): Hex[] {
  * A test that finds the storage slot of an account's token balance. With `storage` overridden, the token reports a test
  * balance. `slotOf` returns the slot with this test balance, or undefined.
  */
-export type BalanceProbe = {
+export type BalanceSlotTest = {
   readonly storage: StorageOverrides
   readonly slotOf: (balance: bigint | undefined) => Hex | undefined
 }
@@ -39,7 +39,7 @@ export type BalanceProbe = {
  * Builds the test that finds the account's balance slot in these tokens. Each slot that may hold the balance gets
  * another test balance.
  */
-export function balanceProbe(tokens: readonly Address[], account: Address): BalanceProbe {
+export function balanceProbe(tokens: readonly Address[], account: Address): BalanceSlotTest {
   const slots = balanceSlots(account)
   const stateDiff = Object.fromEntries(slots.map((slot, index) => [slot, amountWord(FIRST_AMOUNT + BigInt(index))]))
   return {

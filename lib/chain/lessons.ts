@@ -12,10 +12,10 @@ const MAX_PAUSE_MS = 600_000
 type Lesson = { readonly limit: number; readonly until: number; readonly pauseMs: number }
 
 /** Limits of one node, by kind of calls, learnt from its refusals. */
-export type LearntLimits = ReturnType<typeof createLessons>
+export type LearntLimits = ReturnType<typeof createLearntLimits>
 
 /** Creates the learnt limits of one node, empty at first. `now` returns milliseconds. */
-export function createLessons(now: () => number) {
+export function createLearntLimits(now: () => number) {
   const lessons = new Map<string, Lesson>()
 
   function limitOf(kind: string): number {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { inBatches } from '../core/batches.ts'
 import { FailedTry, type HttpEnvironment, type HttpResponse, ResponseTooLarge, sendOnce } from '../core/http.ts'
 import { logger } from '../core/logger.ts'
-import { createLessons, type LearntLimits } from './lessons.ts'
+import { createLearntLimits, type LearntLimits } from './lessons.ts'
 import { codeOfStatus, type Meaning, meaningOf, NodeError, parseLimit } from './refusal.ts'
 import { blockOf, countBlocks, featureOf, isEventCall, rangeOf } from './request.ts'
 import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
@@ -50,7 +50,7 @@ const CHAIN = 'chain'
  * another chain is never used.
  */
 export function createNode(url: string, { now, ...environment }: HttpEnvironment, chainId: number | undefined) {
-  const lessons = createLessons(now)
+  const lessons = createLearntLimits(now)
   let pausedUntil = 0
   let usualMs: number | undefined
   let newest = 0

@@ -1,10 +1,10 @@
 import type { Hash } from 'viem'
-import { depositLine } from '../activity/history.ts'
+import { buildDepositQueue } from '../activity/history.ts'
 import { buildEntryId, buildSortKey } from '../activity/ledger-entry.ts'
-import type { LineRequest } from '../activity/line.ts'
 import type { OpenRequest } from '../activity/open-requests.ts'
-import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
-import { redemptionLine } from '../activity/withdrawals.ts'
+import type { QueuedRequest } from '../activity/queue.ts'
+import { buildQueueByKind, type RequestEntry } from '../activity/request-queue.ts'
+import { buildRedemptionQueue } from '../activity/withdrawals.ts'
 import { matchPayments } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
@@ -73,11 +73,17 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
     }
     case 'claim': {
       const { assets, shares } = entry
-      const parts = listParts(depositLine, before, entry, ({ claimed, given }) => ({ assets: claimed, shares: given }))
+      const parts = listParts(buildDepositQueue, before, entry, ({ claimed, given }) => ({
+        assets: claimed,
+        shares: given,
+      }))
       return { type: 'deposit.completed', parts: mergeParts(parts, { assets, shares }) }
     }
     case 'cancel': {
-      const parts = listParts(depositLine, before, entry, ({ cancelled }) => ({ assets: cancelled, shares: null }))
+      const parts = listParts(buildDepositQueue, before, entry, ({ cancelled }) => ({
+        assets: cancelled,
+        shares: null,
+      }))
       return { type: 'deposit.cancelled', parts: mergeParts(parts, { assets: entry.assets ?? null, shares: null }) }
     }
     case 'redeem': {
@@ -85,14 +91,17 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
       return { type: 'withdrawal.pending', parts: [{ id: buildEntryId(entry), assets, shares }] }
     }
     case 'cancelRedeem': {
-      const parts = listParts(redemptionLine, before, entry, ({ cancelled }) => ({ assets: null, shares: cancelled }))
+      const parts = listParts(buildRedemptionQueue, before, entry, ({ cancelled }) => ({
+        assets: null,
+        shares: cancelled,
+      }))
       return { type: 'withdrawal.cancelled', parts: mergeParts(parts, { assets: null, shares: entry.shares }) }
     }
     case 'withdraw': {
       const { assets, shares } = entry
       const type = 'withdrawal.completed'
       if (!entry.isClaim) return { type, parts: [{ id: buildEntryId(entry), assets, shares }] }
-      const parts = listParts(redemptionLine, before, entry, ({ claimed, given }) => {
+      const parts = listParts(buildRedemptionQueue, before, entry, ({ claimed, given }) => {
         return { assets: given, shares: claimed }
       })
       return { type, parts: mergeParts(parts, { assets, shares }) }
@@ -146,7 +155,7 @@ export function listUnclaimedParts(
   { kind, requestId }: Pick<OpenRequest, 'kind' | 'requestId'>,
   entries: readonly LedgerEntry[],
 ): ClaimablePart[] {
-  return buildRequestLine(kind, entries)
+  return buildQueueByKind(kind, entries)
     .filter(({ entry, standing, claimed }) => entry.requestId === requestId && standing > claimed)
     .map(({ entry, standing, claimed }) => {
       const id = buildEntryId(entry)
@@ -177,10 +186,10 @@ export function buildClaimableNotices(
 
 /** Lists the amounts of a claim or cancellation for each request of the account; undefined if the account's earlier entries are unknown. */
 function listParts<Entry extends RequestEntry>(
-  line: (entries: readonly LedgerEntry[]) => readonly LineRequest<Entry>[],
+  line: (entries: readonly LedgerEntry[]) => readonly QueuedRequest<Entry>[],
   before: Entries,
   entry: LedgerEntry,
-  amountsOf: (request: LineRequest<Entry>) => Omit<Part, 'id'>,
+  amountsOf: (request: QueuedRequest<Entry>) => Omit<Part, 'id'>,
 ): Part[] | undefined {
   if (!before) return undefined
   const earlier = line(before).map(amountsOf)

@@ -1,7 +1,7 @@
 import { buildEntryId } from '../activity/ledger-entry.ts'
-import type { LineRequest } from '../activity/line.ts'
 import type { OpenRequest, RequestKey } from '../activity/open-requests.ts'
-import { buildRequestLine, type RequestEntry } from '../activity/request-line.ts'
+import type { QueuedRequest } from '../activity/queue.ts'
+import { buildQueueByKind, type RequestEntry } from '../activity/request-queue.ts'
 import { max, min, sum } from '../core/bigint.ts'
 import { MAX_UINT256 } from '../core/codecs.ts'
 import { computeShares, isFixed } from '../protocols/fixed-requests.ts'
@@ -78,7 +78,7 @@ type Taken = {
 /** Finds the requests that a claim pays out, from the account's earlier requests and claims. */
 export function findClaimedRequests(kind: RequestKind, claim: ClaimEntry, before: readonly LedgerEntry[]): Taken[] {
   const byId = (entries: readonly LedgerEntry[]) =>
-    Map.groupBy(buildRequestLine(kind, entries), ({ entry }) => entry.requestId)
+    Map.groupBy(buildQueueByKind(kind, entries), ({ entry }) => entry.requestId)
   const earlier = byId(before)
   return [...byId([...before, claim])]
     .map(([requestId, line]) => ({
@@ -118,14 +118,14 @@ export function isEnded(
   )
 }
 
-type Line = readonly LineRequest<RequestEntry>[]
+type Line = readonly QueuedRequest<RequestEntry>[]
 
 function lineOf(
   { kind, requestId }: Pick<RequestKey, 'kind' | 'requestId'>,
   entries: readonly LedgerEntry[],
-  granted: Parameters<typeof buildRequestLine>[2] = [],
+  granted: Parameters<typeof buildQueueByKind>[2] = [],
 ): Line {
-  return buildRequestLine(kind, entries, granted).filter(({ entry }) => entry.requestId === requestId)
+  return buildQueueByKind(kind, entries, granted).filter(({ entry }) => entry.requestId === requestId)
 }
 
 function claimedOf(line: Line): bigint {

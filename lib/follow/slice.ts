@@ -1,4 +1,9 @@
-import { buildHeardFilters, eventAddresses, parseVaultEvents, VAULT_EVENT_TOPICS } from '../activity/events.ts'
+import {
+  buildForeignTransferFilters,
+  eventAddresses,
+  parseVaultEvents,
+  VAULT_EVENT_TOPICS,
+} from '../activity/events.ts'
 import { BlockHeader, blockRequest, compareLocation, type Log, parseResult, readTimestamps } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { VaultEvent } from '../protocols/books.ts'
@@ -39,7 +44,7 @@ export async function readSlice(
   // Each filter is read only up to the block that the previous filter reached, so that the events of all filters end at one block.
   for (const filter of [
     { address: eventAddresses(vaults), topics: [VAULT_EVENT_TOPICS] },
-    ...buildHeardFilters(vaults),
+    ...buildForeignTransferFilters(vaults),
   ]) {
     const read = await reader.logsUntil(filter, from, through, isEnough)
     through = read.through

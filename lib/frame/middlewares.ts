@@ -17,6 +17,7 @@ import { requireSignablePath, signatureHeaders, verifyContentDigest } from './si
  */
 const headersAsSent = new WeakMap<object, APIGatewayProxyEventV2['headers']>()
 
+// The middlewares below are in the order in which `createHandler` uses them.
 type HttpMiddleware = MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context>
 
 /** Adds the header `x-request-id` to every reply. Logs one line per request: route, status and duration in milliseconds. */
@@ -39,6 +40,19 @@ export function requestLog(now: () => number): HttpMiddleware {
     after: finish,
     onError: finish,
   }
+}
+
+/**
+ * Adds headers to every reply that tell the remaining units of the API key's rate limit. Response signatures do not
+ * cover these headers.
+ */
+export function rateLimitHeaders(): HttpMiddleware {
+  const finish: HttpMiddleware['after'] = async ({ event, response }) => {
+    // A refused charge has its own reply, which already contains these headers.
+    const standing = await admissionIn(event)?.catch(() => undefined)
+    if (response && standing) response.headers = { ...response.headers, ...standing }
+  }
+  return { after: finish, onError: finish }
 }
 
 /** Function that returns the key with which responses are signed; undefined if there is no key. */
@@ -92,27 +106,6 @@ export function errorReplies(): HttpMiddleware {
   }
 }
 
-/**
- * Adds the caller to the event: `client`, the API key's `limits`, and the user's `session`. Throws if the caller is
- * unknown, or `insufficient_scope` if the API key lacks the scope. An endpoint with side effects waits for the
- * rate-limit charge. Other endpoints start while the charge is pending.
- */
-export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
-  const scope = scopeOf(contract)
-  return {
-    before: async ({ event }) => {
-      const { findSession, ...caller } = await (await identify())(event)
-      Object.assign(event, caller)
-      if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // This container may already know that the charge is refused. Then `admission` has rejected by now, and the
-      // endpoint does not start.
-      await Promise.race([caller.admission, undefined])
-      const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
-      Object.assign(event, ofUser)
-    },
-  }
-}
-
 /** Holds back every reply, even an error, until the rate-limit charge succeeds. If the charge is refused, the reply is the refusal. */
 export function admittedReplies(): HttpMiddleware {
   return {
@@ -123,39 +116,6 @@ export function admittedReplies(): HttpMiddleware {
       await admissionIn(request.event)?.catch((refusal: Error) => {
         request.error = refusal
       })
-    },
-  }
-}
-
-/**
- * Adds headers to every reply that tell the remaining units of the API key's rate limit. Response signatures do not
- * cover these headers.
- */
-export function rateLimitHeaders(): HttpMiddleware {
-  const finish: HttpMiddleware['after'] = async ({ event, response }) => {
-    // A refused charge has its own reply, which already contains these headers.
-    const standing = await admissionIn(event)?.catch(() => undefined)
-    if (response && standing) response.headers = { ...response.headers, ...standing }
-  }
-  return { after: finish, onError: finish }
-}
-
-function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admission'>): Identification['admission'] {
-  return event.admission
-}
-
-/**
- * Replaces the event's `headers`, `path`, `query` and `body` with values parsed by the contract. Throws if they do not
- * match the contract. If the response is signed, it also throws for a path that a signature cannot cover.
- */
-export function requestValidation(contract: EndpointContract): HttpMiddleware {
-  return {
-    before: ({ event }) => {
-      verifyContentDigest(event)
-      const parsed = parseRequest(contract, event)
-      if (isSigned(contract)) requireSignablePath(event)
-      headersAsSent.set(event, event.headers)
-      Object.assign(event, parsed)
     },
   }
 }
@@ -180,6 +140,47 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
         : jsonReply(status, encode(value), headers)
     },
   }
+}
+
+/**
+ * Adds the caller to the event: `client`, the API key's `limits`, and the user's `session`. Throws if the caller is
+ * unknown, or `insufficient_scope` if the API key lacks the scope. An endpoint with side effects waits for the
+ * rate-limit charge. Other endpoints start while the charge is pending.
+ */
+export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
+  const scope = scopeOf(contract)
+  return {
+    before: async ({ event }) => {
+      const { findSession, ...caller } = await (await identify())(event)
+      Object.assign(event, caller)
+      if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
+      // This container may already know that the charge is refused. Then `admission` has rejected by now, and the
+      // endpoint does not start.
+      await Promise.race([caller.admission, undefined])
+      const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
+      Object.assign(event, ofUser)
+    },
+  }
+}
+
+/**
+ * Replaces the event's `headers`, `path`, `query` and `body` with values parsed by the contract. Throws if they do not
+ * match the contract. If the response is signed, it also throws for a path that a signature cannot cover.
+ */
+export function requestValidation(contract: EndpointContract): HttpMiddleware {
+  return {
+    before: ({ event }) => {
+      verifyContentDigest(event)
+      const parsed = parseRequest(contract, event)
+      if (isSigned(contract)) requireSignablePath(event)
+      headersAsSent.set(event, event.headers)
+      Object.assign(event, parsed)
+    },
+  }
+}
+
+function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admission'>): Identification['admission'] {
+  return event.admission
 }
 
 /**

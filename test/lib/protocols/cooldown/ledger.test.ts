@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Address, encodeAbiParameters, encodeEventTopics, erc20Abi, getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { buildHeardFilters, parseVaultEvents } from '../../../../lib/activity/events.ts'
+import { buildForeignTransferFilters, parseVaultEvents } from '../../../../lib/activity/events.ts'
 import { foldEvents } from '../../../../lib/activity/fold.ts'
 import { buildPosition } from '../../../../lib/activity/position.ts'
 import { buildWithdrawals } from '../../../../lib/activity/withdrawals.ts'
@@ -67,8 +67,8 @@ describe('The ledger of a cooldown vault', () => {
       transferLog({ index: 3 }, silo, BOB, 5n, '0x0000000000000000000000000000000000000003'),
     ]
     expect(whatHappened(entriesOf(logs))).toEqual([{ account: BOB, kind: 'paid', assets: 5n }])
-    expect(buildHeardFilters([SYNC_VAULT])).toEqual([])
-    const [filter] = buildHeardFilters([SYNC_VAULT, COOLDOWN_VAULT])
+    expect(buildForeignTransferFilters([SYNC_VAULT])).toEqual([])
+    const [filter] = buildForeignTransferFilters([SYNC_VAULT, COOLDOWN_VAULT])
     expect(filter?.address).toEqual([getAddress(asset)])
     expect(filter?.topics[1]).toEqual([`0x${silo.slice(2).toLowerCase().padStart(64, '0')}`])
   })

@@ -1,18 +1,18 @@
 import type { Hash } from 'viem'
 import { min } from '../core/bigint.ts'
-import { divideProRata, divideRest } from './parts.ts'
+import { allotToNewest, divideProRata } from './parts.ts'
 
 /**
  * Event in the queue of an account's requests: a request, a cancellation or a claim. `given` is in the unit that a
  * claim pays, other amounts in the unit that was requested.
  */
-export type LineEvent<Entry> =
+export type QueueEvent<Entry> =
   | { readonly request: Entry; readonly amount: bigint }
   | { readonly requestId: bigint; readonly cancelled: bigint }
   | { readonly claimed: bigint; readonly given: bigint; readonly transactionHash: Hash | null }
 
 /** Request in the queue of an account's requests. `standing` is the requested amount minus `cancelled`, the cancelled amount. */
-export type LineRequest<Entry> = {
+export type QueuedRequest<Entry> = {
   readonly entry: Entry
   cancelled: bigint
   standing: bigint
@@ -31,23 +31,23 @@ export type LineRequest<Entry> = {
  * rata part of the claim's payout.
  */
 export function buildRequestQueue<Entry extends { readonly requestId: bigint }>(
-  events: readonly LineEvent<Entry>[],
-): LineRequest<Entry>[] {
-  const line: LineRequest<Entry>[] = []
+  events: readonly QueueEvent<Entry>[],
+): QueuedRequest<Entry>[] {
+  const queue: QueuedRequest<Entry>[] = []
   for (const event of events) {
     if ('request' in event) {
       const { request: entry, amount: standing } = event
-      line.push({ entry, standing, cancelled: 0n, claimed: 0n, given: 0n, claimTransactionHash: null })
-    } else if ('cancelled' in event) cancelFromEnd(line, event)
+      queue.push({ entry, standing, cancelled: 0n, claimed: 0n, given: 0n, claimTransactionHash: null })
+    } else if ('cancelled' in event) cancelFromEnd(queue, event)
   }
 
   let [requestCount, oldest] = [0, 0]
   for (const event of events) {
     if ('request' in event) requestCount += 1
     if (!('claimed' in event)) continue
-    const taken: { readonly of: LineRequest<Entry>; readonly part: bigint }[] = []
+    const taken: { readonly of: QueuedRequest<Entry>; readonly part: bigint }[] = []
     let rest = event.claimed
-    for (let of = line[oldest]; of && oldest < requestCount && rest > 0n; of = line[oldest]) {
+    for (let of = queue[oldest]; of && oldest < requestCount && rest > 0n; of = queue[oldest]) {
       const part = min(rest, of.standing - of.claimed)
       if (part > 0n) taken.push({ of, part })
       of.claimed += part
@@ -63,15 +63,15 @@ export function buildRequestQueue<Entry extends { readonly requestId: bigint }>(
       of.claimTransactionHash = event.transactionHash
     }
   }
-  return line
+  return queue
 }
 
 function cancelFromEnd(
-  line: readonly LineRequest<{ readonly requestId: bigint }>[],
+  queue: readonly QueuedRequest<{ readonly requestId: bigint }>[],
   { requestId, cancelled }: { readonly requestId: bigint; readonly cancelled: bigint },
 ): void {
   let rest = cancelled
-  for (const one of line.toReversed()) {
+  for (const one of queue.toReversed()) {
     if (one.entry.requestId !== requestId) continue
     const part = min(rest, one.standing)
     one.standing -= part
@@ -85,11 +85,11 @@ function cancelFromEnd(
  * requests before them claimable. Both totals come from the vault's contract, because claims may be rounded.
  */
 export function divideOpenAmounts(
-  line: readonly LineRequest<unknown>[],
+  queue: readonly QueuedRequest<unknown>[],
   { pending, claimable }: { readonly pending: bigint; readonly claimable: bigint },
 ): { readonly pendingParts: readonly bigint[]; readonly claimableParts: readonly bigint[] } {
-  const standing = line.map((request) => request.standing)
-  const pendingParts = divideRest(standing, pending)
+  const standing = queue.map((request) => request.standing)
+  const pendingParts = allotToNewest(standing, pending)
   const settled = standing.map((amount, index) => amount - (pendingParts[index] ?? 0n))
-  return { pendingParts, claimableParts: divideRest(settled, claimable) }
+  return { pendingParts, claimableParts: allotToNewest(settled, claimable) }
 }

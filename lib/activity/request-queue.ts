@@ -1,9 +1,9 @@
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest } from '../protocols/protocol.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
-import { depositLine } from './history.ts'
-import type { LineRequest } from './line.ts'
-import { redemptionLine } from './withdrawals.ts'
+import { buildDepositQueue } from './history.ts'
+import type { QueuedRequest } from './queue.ts'
+import { buildRedemptionQueue } from './withdrawals.ts'
 
 /** Ledger entry that begins a request to deposit or redeem. */
 export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
@@ -12,10 +12,10 @@ export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
  * Builds the queue of an account's requests of one kind, oldest first. `entries` are the account's deposits,
  * withdrawals, claims and cancellations. `granted` are cancelled requests that the vault's contract reports.
  */
-export function buildRequestLine(
+export function buildQueueByKind(
   kind: RequestKind,
   entries: readonly LedgerEntry[],
   granted: readonly CancelledRequest[] = [],
-): readonly LineRequest<RequestEntry>[] {
-  return kind === 'deposit' ? depositLine(entries, granted) : redemptionLine(entries, granted)
+): readonly QueuedRequest<RequestEntry>[] {
+  return kind === 'deposit' ? buildDepositQueue(entries, granted) : buildRedemptionQueue(entries, granted)
 }
