@@ -260,7 +260,7 @@ function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number)
     },
     gradual: countAlarms(alarms.filter(isOfDeploy)),
     secrets: count('AWS::SecretsManager::Secret'),
-    queuesAsked: count('AWS::Lambda::EventSourceMapping'),
+    polledQueues: count('AWS::Lambda::EventSourceMapping'),
     // Endpoints have more memory than jobs and consumers, because a user waits for an endpoint.
     memoryMiB: { endpoints: Math.max(...memory), others: Math.min(...memory) },
   }
