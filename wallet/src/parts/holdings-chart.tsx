@@ -103,7 +103,7 @@ function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly H
       symbol: before?.symbol ?? one.symbol,
       amount: (before?.amount ?? 0) + one.amount,
       value: (before?.value ?? 0) + (one.value ?? 0),
-      hasPast: one.value !== null && !one.isShare,
+      hasPast: (before?.hasPast ?? false) || (one.value !== null && !one.isShare),
     })
   }
   for (const holding of holdings) {
