@@ -23,7 +23,7 @@ type QuietChain = Service['backends']['chains'][number] & {
   head(): Promise<number>
   /** Makes all events so far final. Returns the number of a final block. */
   finalize(): Promise<number>
-  /** Removes the proxy's changes and its list of requests, but keeps the empty blocks. */
+  /** Resets the RPC proxy: it forgets its requests and no longer changes results. The simulated empty blocks stay. */
   calm(): void
   record(): Promise<void>
 }
@@ -61,7 +61,7 @@ const test = base
   .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
   .extend('silence', () => createEmptyBlocks())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
-  /** Creates a client with a Lagoon vault and a synchronous vault. The job has recorded their chain. */
+  /** Creates a client with a Lagoon vault and a synchronous vault. Runs the job until it has recorded both vaults. */
   .extend('vaults', async ({ service, chain, coldService }) => {
     const { lagoon, sync, key } = await service.restore('vaults', async () => {
       const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
@@ -362,7 +362,8 @@ describe('A third party that sends thousands of units of shares', () => {
     // events.
     expect(await askAll(BOB.address)).toEqual({ ...strangers, requests: strangers.requests + 2 })
     const [dusted] = (await askAll(CAROL.address)).bodies
-    // The response reports an error for the flooded vault. It still contains the user's position in the other vault.
+    // The response reports an error for the vault with too many events. It still contains the user's position in the
+    // other vault.
     expect(dusted.errors).toEqual({ [BASE]: expect.stringMatching(/too many recent events/) })
     const inSync = (body: { positions: { vaultAddress: string }[] }) =>
       body.positions.filter(({ vaultAddress }) => vaultAddress === sync.address)
@@ -529,7 +530,8 @@ describe('One run', () => {
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
-    // The node gets at most four requests. The last request reads what the ledger entries of the new events need.
+    // The node gets at most four requests. The last one reads the chain data that the new ledger entries need besides
+    // their events.
     expect(await runOver()).toBeLessThanOrEqual(4)
     const below = rpc.rewrite
     rpc.rewrite = (answer, request) =>

@@ -226,7 +226,6 @@ describe('A final status', () => {
   })
 
   test('is never overwritten by an earlier request', async ({ service, transfers, recordsOf, costOf }) => {
-    // The recipient is another account. No other request than the delayed one then reads that account.
     const transfer = await transfers.open({ recipient: BOB.address })
     const destination = service.rpc[BASE] as Wire
     const askChains = Promise.withResolvers<void>()
@@ -501,7 +500,7 @@ describe('A status request costs at most 8 calls in 6 requests:', () => {
       for (; questions < 8 && told !== state; questions += 1) {
         const { requests, calls } = await costs(service, async () => {
           const { status, body } = await transfer.ask({ as: coldService })
-          // A node with a smaller block range makes the search longer. The request must still succeed.
+          // The node allows few blocks per event query, so the search takes several requests. Each must succeed.
           expect(status).toBe(200)
           told = body.reason ?? body.status
         })

@@ -134,8 +134,8 @@ describe('A debt is paid back', () => {
         (others, payments, dust, place) => {
           const without = findRepayment(debt, others, payments, 0n)
           expect(findRepayment(debt, others, payments, sum(dust))).toBe(without)
-          // The sum of all tiny debts is added to one payment. The large debt must still count as repaid at the same
-          // time.
+          // The pool now pays all tiny debts together with one of the payments. The time at which the large debt counts
+          // as repaid must not change.
           const at = payments.length > 0 ? place % payments.length : 0
           const together = payments.map((payment, index) => ({
             ...payment,
