@@ -300,8 +300,8 @@ test('Each settled part is reported once, final and in time, whatever third part
           await callRpc(chain, [{ method: 'anvil_mine', params: ['0x4'] }])
         }
       }
-      // The job may still store a snapshot that a reorganisation undid, and then its replacement. The job needs
-      // several runs until the block of each is final.
+      // The job may have stored a snapshot of a block that a reorganisation removed. It must then store another one, so
+      // it needs several runs until the block of the last snapshot is final.
       const runs = 6
       const due = fulfilled
       for (let run = 0; run < runs; run += 1) {

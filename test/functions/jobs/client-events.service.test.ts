@@ -201,8 +201,8 @@ describe('An asynchronous vault without settlement events', () => {
       })
       expect(await recordAndList(service, vault, [...before, ...told])).toEqual([])
 
-      // The job reports the deposit for Alice, who claims it, although Bob gets the shares. Contracts differ in the
-      // order of both accounts in the event.
+      // The job reports the deposit for Alice, who claims it, although Bob gets the shares. Vault contracts differ in
+      // the order in which the event names these two accounts.
       await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
       expect(kindsOf(await recordAndList(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])

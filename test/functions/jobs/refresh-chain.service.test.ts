@@ -299,7 +299,7 @@ describe('The job', () => {
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
-    // The vaults' progress is set back, so the next run reads the same blocks again.
+    // The job's progress for the vaults is set back, so the next run reads the same blocks again.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
@@ -582,8 +582,8 @@ describe('A vault that is added after its chain is recorded', () => {
     refuseEvents(
       rpc,
       { code: -32000, message: 'pruned' },
-      // The node refuses queries for the events of all users of a bad vault. The service can still query the events
-      // of one user.
+      // The node refuses queries for the events of all users of a vault in `bad`. The service can still query the
+      // events of one user.
       ({ address, topics }) => topics.length === 1 && bad.some((one) => address.includes(one)),
     )
     const positionIn = async (vault: Address) => (await views.position(USERS[0].address, vault)).body

@@ -92,7 +92,7 @@ function limitRanges(wire: Wire, blocks: number): void {
 describe('The first status request', () => {
   test('for an unknown hash records nothing', async ({ transfers, recordsOf, costOf }) => {
     const cost = await costOf(() => transfers.askFor(NO_HASH, { from: ARBITRUM }))
-    // The second request asks the node for an ERC-4337 user operation with this hash.
+    // The source chain's node gets two requests. The second one asks for an ERC-4337 user operation with this hash.
     expect(cost).toEqual({ source: 2, destination: 0, writes: 0 })
     expect(await recordsOf(NO_HASH)).toEqual([])
   })

@@ -99,7 +99,7 @@ describe('A debt is paid back', () => {
         fc.array(anyDust, { maxLength: 3 }),
         (own, others, dust) => {
           const parts = [...[own, ...others].flatMap(toPaid), ...dust]
-          // The pool makes one payment per account at a time. Debts that it pays together are added.
+          // The pool makes one payment to an account at one time, so debts that it pays at the same time are added.
           const sums = [...Map.groupBy(parts, ({ at }) => at)].map(([at, group]) =>
             paid(at, sum(group.map(({ amount }) => amount))),
           )
