@@ -25,8 +25,8 @@ import { playWallet } from '../support/wallet-story.ts'
 import { someWebhookEvent } from '../support/webhooks.ts'
 
 /**
- * Pause between two calls, in seconds. Short-lived cache entries expire meanwhile, so no call uses the read of
- * another call.
+ * Pause between two calls, in seconds. Short-lived cache entries expire meanwhile, so no call uses what another call
+ * has just read.
  */
 const PAUSE_SECONDS = 3
 const DAY_SECONDS = 86_400
@@ -111,8 +111,8 @@ async function startPlay(service: Service, { hosts, meter, tick }: Given) {
 }
 
 /**
- * Runs the same calls of a wallet for two users in turns. Calls of the first user meet empty caches, those of the
- * second full ones.
+ * Makes each call of a wallet for two users in turns. The first user's call fills the caches that the second user's
+ * call then uses.
  */
 async function playForTwo(
   containers: Containers,

@@ -44,8 +44,8 @@ const test = base
       })
   })
   /**
-   * Sends the requests in `first` and then hundreds of random ones. Asserts that a contract declares each reply.
-   * Returns the error codes of the replies.
+   * Sends the requests in `first` and then hundreds of random ones. Asserts that one of the endpoint contracts declares
+   * each reply. Returns the error codes of the replies.
    */
   .extend(
     'fuzz',
@@ -66,8 +66,8 @@ const test = base
   .extend('vaults', ({ service }) => service.backends.chains.flatMap(({ vaults }) => vaults))
 
 /**
- * Asserts that one of these contracts declares the reply, and that its status is below 500. Returns the reply's error
- * code, or "success".
+ * Asserts that one of these endpoint contracts declares the reply, and that the reply's status is below 500. Returns
+ * the reply's error code, or "success".
  */
 function expectDeclared(contracts: readonly EndpointContract[], reply: HttpReply): string {
   expect(reply.status).toBeLessThan(500)
@@ -198,8 +198,8 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{vaultAddress}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // The contract of unknown routes is allowed too, because a random path may have no address, or a dot for the
-    // address.
+    // A path with no address, or with a dot for it, is an unknown route. Replies to unknown routes are therefore
+    // allowed too.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = [
       'success',
@@ -228,7 +228,8 @@ describe('Hundreds of random requests never break', () => {
       path: contract.path.replace('{txHash}', () => encode(place)) + query,
       headers: { ...headers, 'x-join-key': service.apiKey },
     }))
-    // The contract of unknown routes is allowed too, because a random path may have no hash, or a dot for the hash.
+    // A path with no hash, or with a dot for it, is an unknown route. Replies to unknown routes are therefore allowed
+    // too.
     const met = await fuzz(requests, [contract, endpoints['system/unknown-route']])
     const expected = ['success', 'invalid_tx_hash', 'missing_src_chain_id', 'invalid_src_chain_id', 'invalid_index']
     expect(met).toEqual(expect.arrayContaining(expected))

@@ -26,7 +26,7 @@ const readRateHeaders = ({ headers }: HttpReply) => ({
   ...(/^"key";r=(?<left>\d+);t=(?<seconds>\d+)$/.exec(headers.get('ratelimit') ?? '')?.groups ?? {}),
 })
 
-/** Lists the table requests for quota leases of API keys since the table's last reset. */
+/** Lists the table requests for quota leases of API keys since the last call of `table.reset()`. */
 const leases = ({ table }: Service) => table.tries.filter(({ body }) => body.includes('rate#requests#key#'))
 
 const test = chainlessTest
@@ -192,8 +192,8 @@ describe('A network', () => {
     const login = (address: string) => anew.service.call('POST', LOGIN, { ...from(address), body: {} })
     const flood = await Promise.all(Array.from({ length: 100 }, () => login('203.0.113.1')))
     const refused = flood.filter(({ status }) => status !== 200)
-    // One address may use a tenth of the key's 300 requests. A container also admits one request per address without
-    // counting it.
+    // One network address may use a tenth of the key's 300 requests. A container also admits one request per address
+    // without counting it.
     expect(flood.length - refused.length).toBe(1 + 30)
     for (const reply of refused) {
       expectError(reply, 'too_many_requests', ['address'])

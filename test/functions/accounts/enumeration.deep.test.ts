@@ -71,8 +71,8 @@ function visibleShape({ status, headers, body }: HttpReply, email: string): unkn
     if (typeof value !== 'object' || value === null) return value
     return Object.entries(value).map(([name, part]) => [name, shape(part)])
   }
-  // These headers change with every reply. Signatures cover the body and the current second. The remaining rate
-  // decreases.
+  // These headers change with every reply. Signatures cover the body and the current second. `ratelimit` has the number
+  // of requests that the key has left.
   const changing = ['date', 'x-request-id', 'content-digest', 'signature', 'signature-input', 'ratelimit']
   const seen = [...headers].map(([name, value]) => (changing.includes(name) ? name : [name, value]))
   return { status, seen, body: shape(body) }

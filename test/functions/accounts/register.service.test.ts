@@ -228,8 +228,8 @@ describe('A user is registered', () => {
     expect(status).toBe(200)
   })
 
-  // Phones send padded base64: iOS in all values, Android in ids (https://github.com/f-23/react-native-passkey,
-  // before 3.0).
+  // Phones with react-native-passkey before 3.0 send padded base64. iOS pads all values, and Android pads ids
+  // (https://github.com/f-23/react-native-passkey).
   test('with a passkey in padded base64, and logs in with it in either form', async ({ service }) => {
     // The first bytes of this id are "+/" in base64 and "-_" in base64url.
     const passkey = somePasskey(Buffer.concat([Buffer.from([0xfb, 0xff]), randomBytes(30)]).toString('base64url'))
@@ -415,7 +415,10 @@ describe('A registration is refused', () => {
   const first = (firstFactorCredential: unknown) => ({ firstFactorCredential })
   const second = (secondFactorCredential: unknown) => ({ secondFactorCredential })
 
-  /** Malformed bodies: name, error code, a change of a valid body that gets its first factor, and the path named by the error. */
+  /**
+   * Malformed bodies: name, error code, a function, and the path that the error names. The function gets the valid
+   * first factor, and returns the fields that replace those of a valid body.
+   */
   const malformed: [string, Parameters<typeof expectError>[1], (made: object) => object, string][] = [
     ['no token', TOKEN, () => ({ [TEMPORARY]: undefined }), TEMPORARY],
     ['a token of no text', TOKEN, () => ({ [TEMPORARY]: 5 }), TEMPORARY],

@@ -48,7 +48,7 @@ const Counted = z.object({
 })
 const Limit = z.object({ tries: z.set(z.string()).default(new Set()) })
 
-/** Lists the rate limits that still count an attempt of the requests since the table's last reset. */
+/** Lists the rate limits that still count an attempt. Checks only attempts since the last call of `table.reset()`. */
 async function listCounted({ table, tables }: Service): Promise<string[]> {
   const counted = table.tries.flatMap(({ request, body }) => {
     if (!body.includes('"LIMIT#')) return []
@@ -432,8 +432,8 @@ describe('A throttled table', () => {
       const reply = await act()
       service.table.reset()
       isOver = requests <= served
-      // The usual status is allowed only if the request was stored or refused. Any other reply must be the temporary
-      // error.
+      // After a throttled table request, the usual status is right only if the change was stored or refused. Otherwise
+      // the reply must be the temporary error.
       if (isOver || reply.status === status) {
         expect(reply.status).toBe(status)
         expect(isOver || isWritten || status >= 400).toBe(true)

@@ -138,7 +138,7 @@ class RequestQueue {
   }
 }
 
-/** The running total is rounded down, so that the results add up to `whole`. */
+/** Divides `whole` by the weights. Each running total is rounded down, so that the parts add up to `whole`. */
 function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let [upTo, given] = [0n, 0n]
@@ -430,8 +430,8 @@ function statusOf(of: { isCancelled: boolean; pending: bigint; claimable: bigint
 }
 
 /**
- * Names of the vault's functions. The first function in `claims` takes an amount in the unit of the request, the
- * second in the unit of the payment.
+ * Names of the vault's functions. `claims` has two functions: the first takes the amount in the requested unit, the
+ * second in the paid unit. For deposits, these units are assets and shares.
  */
 const CALLS = {
   deposit: {

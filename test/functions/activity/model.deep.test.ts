@@ -497,7 +497,7 @@ test('After random histories, positions, deposits and withdrawals equal the mode
       const checkSums = () => {
         for (const model of models) {
           // Only v0.4 vaults are checked. In other vaults, fees and haircuts give a part of the gains to accounts
-          // that are no users.
+          // other than the test's users.
           if (model.kind !== '0.4') continue
           const earned = USER_ADDRESSES.reduce((sum, user) => {
             const { deposited, withdrawn } = model.account(user)
@@ -535,8 +535,8 @@ type Chain = { readonly rpcUrl: string }
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Returns the fee shares that each transaction minted. `ofValuation` are those for the valuation, `received` those
- * for the fee receiver.
+ * Returns the fee shares that each transaction minted. `ofValuation` is the sum minted at the beginning, for the new
+ * valuation. `received` lists all mints for the fee receiver.
  */
 async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   const receipts = await callRpc(

@@ -173,7 +173,7 @@ const test = base
 type Records = ReadonlyMap<string, string>
 type Truths = { readonly whole: Records; readonly withoutStates: Records }
 
-/** Lists the records that equal none of the correct ones. A vault's progress is also correct at an earlier block. */
+/** Lists the records that equal none of the correct ones. The job's progress may also be correct at an earlier block. */
 function listUntrue(recorded: Records, ...truths: readonly Records[]): string[] {
   const isTrue = (key: string, item: string) =>
     truths.some((truth) => truth.get(key) === item || isProgressTo(item, truth.get(key)))

@@ -9,8 +9,8 @@ import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../su
 import type { Wire } from '../../support/wire.ts'
 
 /**
- * This test makes random histories of two users in vaults of three clients. Runs of the job are killed, run twice and
- * meet reorganisations. Each client's webhook events must match a plain list of what happened.
+ * This test makes random histories of two users in vaults of three clients. Some runs of the job are killed, run in
+ * parallel or meet reorganisations. Each client's webhook events must match a plain list of what happened.
  */
 const BASE = 8453
 const ACCOUNTS = USERS.slice(0, 2).map(({ address }) => address)
@@ -144,8 +144,8 @@ test('Each client receives every event of its vaults once and in order, and noth
             if (of > rest) waiting.unshift(of - rest)
             rest -= of < rest ? of : rest
           }
-          // The job reads the vault's state twice: now, and after the block is final. Only then the user makes the
-          // next request.
+          // The job reads the vault's new state now. It then runs again after the block of that read is final. The
+          // user's next request must come after both.
           await recordAll(chain)
           await recordAll(chain)
         } else if (what === 'run') {
@@ -219,7 +219,8 @@ test('Each client receives every event of its vaults once and in order, and noth
 })
 
 /**
- * Runs the job and kills it at its n-th write to the table. Half of that write succeeds, and all later requests fail.
+ * Runs the job and kills it at its `count`-th write to the table. That write succeeds, but only half of it if it is a
+ * batch. All later requests fail.
  */
 async function killAt(service: Service, count: number): Promise<void> {
   const { table } = service
@@ -299,8 +300,8 @@ test('Each settled part is reported once, final and in time, whatever third part
           await callRpc(chain, [{ method: 'anvil_mine', params: ['0x4'] }])
         }
       }
-      // The job may still store a snapshot that a reorganisation undid, and then its replacement. The job needs
-      // several runs until the block of each is final.
+      // The job may have stored a snapshot of a block that a reorganisation removed. It must then store another one, so
+      // it needs several runs until the block of the last snapshot is final.
       const runs = 6
       const due = fulfilled
       for (let run = 0; run < runs; run += 1) {
@@ -372,7 +373,10 @@ function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string
   )
 }
 
-/** Converts what happened into texts. Settlements are sorted, because the job may report them together or later. */
+/**
+ * Converts what happened into comparable texts. Settlements are sorted, because the job may report them together or
+ * later.
+ */
 function listInOrder(happened: readonly Happened[], isAsked: boolean): string[] {
   const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)
   const isSettled = (text: string) => text.includes('.claimable')

@@ -123,7 +123,7 @@ describe('The usual duration of a settlement', () => {
       await lagoon.request(ALICE.address, 1_000_000n)
       await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await lagoon.settle()
-      // The job records the first four requests in a run of its own.
+      // The job records the first four requests before the fifth one is made.
       if (index === 3) await recordAll(lagoon.chain)
     }
     await lagoon.request(ALICE.address, 1_000_000n)
@@ -201,8 +201,8 @@ describe('An asynchronous vault without settlement events', () => {
       })
       expect(await recordAndList(service, vault, [...before, ...told])).toEqual([])
 
-      // The job reports the deposit for Alice, who claims it, although Bob gets the shares. Contracts differ in the
-      // order of both accounts in the event.
+      // The job reports the deposit for Alice, who claims it, although Bob gets the shares. Vault contracts differ in
+      // the order in which the event names these two accounts.
       await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
       expect(kindsOf(await recordAndList(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
@@ -242,7 +242,10 @@ describe('An instant deposit that one account pays for another', () => {
 })
 
 describe('The claimable amount read from an asynchronous vault', () => {
-  /** Makes the job's reads final. Returns the claimable amounts in webhook events that came after `before`. */
+  /**
+   * Runs the job until the claimable amounts that it has read are final. Returns those in the webhook events after
+   * `before`.
+   */
   async function claimable(service: Service, vault: TestAsyncVault, before: readonly ReceivedEvent[]) {
     await recordAll(vault.chain)
     const told = await recordAndList(service, vault, before)
@@ -831,8 +834,8 @@ describe('A vault that fakes its events', () => {
       ...Array.from({ length: 20 }, () => [true, '1000']),
       [false, '100000'],
     ])
-    // Dividing a cancellation among n requests costs n² of the job's 20 million steps. The steps suffice for 68 more
-    // cancellations.
+    // The job may use 20 million computation steps. Finding the requests of a cancellation takes n² steps for n earlier
+    // ledger entries. The steps suffice for 68 more cancellations.
     expect(cancelled.filter(({ data }) => data['depositId'] !== null)).toHaveLength(20 + 68)
   })
 })

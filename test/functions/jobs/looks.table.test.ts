@@ -10,8 +10,8 @@ const [CLIENT, OTHER] = ['0000000001', '0000000002']
 
 const test = base.extend('minute', ({ tables }) => {
   /**
-   * Runs the job for a chain with this many vaults of a client. Returns the run's duration in seconds and its number
-   * of requests to the node.
+   * Runs the job twice for a chain on which a client has this many vaults. Returns the second run's duration in seconds
+   * and its number of requests to the node.
    */
   return async ({ vaults, webhook }: { vaults: number; webhook?: { of: string; finality: 'final' | 'latest' } }) => {
     const clock = createVirtualClock()

@@ -23,7 +23,7 @@ type QuietChain = Service['backends']['chains'][number] & {
   head(): Promise<number>
   /** Makes all events so far final. Returns the number of a final block. */
   finalize(): Promise<number>
-  /** Removes the proxy's changes and its list of requests, but keeps the empty blocks. */
+  /** Resets the RPC proxy: it forgets its requests and no longer changes results. The simulated empty blocks stay. */
   calm(): void
   record(): Promise<void>
 }
@@ -61,7 +61,7 @@ const test = base
   .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
   .extend('silence', () => createEmptyBlocks())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
-  /** Creates a client with a Lagoon vault and a synchronous vault. The job has recorded their chain. */
+  /** Creates a client with a Lagoon vault and a synchronous vault. Runs the job until it has recorded both vaults. */
   .extend('vaults', async ({ service, chain, coldService }) => {
     const { lagoon, sync, key } = await service.restore('vaults', async () => {
       const [lagoon, sync] = [await openLagoonVault(service, { generation: '0.5' }), await openYieldVault(service)]
@@ -299,7 +299,7 @@ describe('The job', () => {
     await chain.finalize()
     expect(await refresh(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
-    // The vaults' progress is set back, so the next run reads the same blocks again.
+    // The job's progress for the vaults is set back, so the next run reads the same blocks again.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
     expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
@@ -362,7 +362,8 @@ describe('A third party that sends thousands of units of shares', () => {
     // events.
     expect(await askAll(BOB.address)).toEqual({ ...strangers, requests: strangers.requests + 2 })
     const [dusted] = (await askAll(CAROL.address)).bodies
-    // The response reports an error for the flooded vault. It still contains the user's position in the other vault.
+    // The response reports an error for the vault with too many events. It still contains the user's position in the
+    // other vault.
     expect(dusted.errors).toEqual({ [BASE]: expect.stringMatching(/too many recent events/) })
     const inSync = (body: { positions: { vaultAddress: string }[] }) =>
       body.positions.filter(({ vaultAddress }) => vaultAddress === sync.address)
@@ -529,7 +530,8 @@ describe('One run', () => {
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
     }
-    // The node gets at most four requests. The last request reads what the ledger entries of the new events need.
+    // The node gets at most four requests. The last one reads the chain data that the new ledger entries need besides
+    // their events.
     expect(await runOver()).toBeLessThanOrEqual(4)
     const below = rpc.rewrite
     rpc.rewrite = (answer, request) =>
@@ -580,8 +582,8 @@ describe('A vault that is added after its chain is recorded', () => {
     refuseEvents(
       rpc,
       { code: -32000, message: 'pruned' },
-      // The node refuses queries for the events of all users of a bad vault. The service can still query the events
-      // of one user.
+      // The node refuses queries for the events of all users of a vault in `bad`. The service can still query the
+      // events of one user.
       ({ address, topics }) => topics.length === 1 && bad.some((one) => address.includes(one)),
     )
     const positionIn = async (vault: Address) => (await views.position(USERS[0].address, vault)).body

@@ -21,8 +21,8 @@ const TOKENS: ListedToken[] = [
 ]
 
 /**
- * Number of stored coins. The simulated market, Bitcoin, MORPHO and three dollar coins make 295, and each native coin
- * counts once.
+ * Number of stored coins. The simulated market, Bitcoin, MORPHO and three dollar coins are 295 coins. The native coins
+ * are added, but chains with the same native coin count once.
  */
 const COINS = 295 + new Set(CHAINS.map(({ nativeCoin }) => nativeCoin.coinGeckoId)).size
 /** Number of stored prices: one for the native coin of each chain, and two for other tokens of Base. */

@@ -123,7 +123,8 @@ describe('A run over 2,000 due vaults, all with a new state, and 1,000 events,',
     const { report, took } = await run(vaults)
 
     expect(report).toMatchObject({ through: last, behind: 0 })
-    // A deposit costs one call for the vault's price. A run reads at most 100 such prices for each 500 vaults.
+    // The price after a deposit costs one call. The job reads at most 100 such prices for each group of 500 vaults, and
+    // this run has four groups.
     expect(took.calls).toBeLessThanOrEqual(20 + 12 + 4 * 100 + 4)
     expect(took.table).toBeLessThanOrEqual(TABLE_REQUESTS)
   })
@@ -157,7 +158,7 @@ test('A hundred vaults with 37 days of past on Base cost one request per eight r
 
   const { report, took } = await run([recorded, ...added])
 
-  // A whole year has ten times as many events. The job would record them in two runs, and two hours are allowed.
+  // One run records the events of all 37 days. The job may take two hours for a whole year, but needs only a few runs.
   expect(report).toMatchObject({ behind: 0, entries: 3_600 })
   expect(took.requests).toBeLessThanOrEqual(blocks / 10_000 / 8 + 20)
   expect(took.seconds).toBeLessThan(RUN_MS / 4_000)

@@ -310,7 +310,8 @@ describe('The balance of a user', () => {
       const ofUser = requestsOf(service).filter(({ body }) => !body.includes('rent#'))
       return { reply, calls, actions: ofUser.map(({ action }) => action).toSorted() }
     }
-    // Three reads remain: the session, the user, and one batch with the cached balances of both wallets.
+    // The cached balances save all chain calls. The table reads are the session, the user, and one batch with the
+    // balances of both wallets.
     const read = ['BatchGetItem', 'GetItem', 'GetItem']
     expect(await costs()).toMatchObject({ calls: [0, 0], actions: read })
     const keys = service.table.tries.flatMap(({ body }) => JSON.parse(body).keys ?? []).map(({ pk }) => pk)

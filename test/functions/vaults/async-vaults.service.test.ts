@@ -415,7 +415,7 @@ test("Third-party requests for the user neither hide the user's own nor raise th
   const asked = Array.from({ length: 110 }, (_, index) => 200n - BigInt(index)).toSpliced(50, 10)
   const shown = asked.reduce((total, shares) => total + shares, 1n)
   expect(body).toMatchObject({ status: 'pending', amounts: { pendingRedeemShares: `${shown}` } })
-  // The service reads 102 request ids: the 50 largest requests, the 50 latest, the user's own request, and the id 0.
+  // The service reads 102 request ids: the 50 largest requests, the 50 newest ones, the user's own, and the id 0.
   expect((wire?.bodies ?? []).join().split('f5a23d8d').length - 1).toBe(102)
   expect((await vault.cancel(ALICE, 'withdrawal')).status).toBe(200)
 })

@@ -35,8 +35,8 @@ const countRequests = ({ rpc }: Service) => ({ base: rpc[8453]?.bodies.length, a
 const Keyed = z.object({ key: z.object({ pk: z.string() }) })
 
 /**
- * Counts the table's queries and quota leases since the last `forget`. `keys` lists the partition keys of other
- * single items that were read.
+ * Counts the table's queries, and its requests for quota leases, since the last call of `forget`. `keys` lists the
+ * partition keys of all other requests for single items.
  */
 function queriesAndKeys({ table }: Service) {
   const keys = table.tries.flatMap(({ request }) => ('key' in request ? [Keyed.parse(request).key.pk] : []))
@@ -503,12 +503,12 @@ describe('Authentication takes', () => {
     asyncVault,
   }) => {
     for (const [, ask] of ENDPOINTS.slice(1)) await ask(coldService, asyncVault, coldService.apiKey)
-    // Each request updates a quota lease of its key. No request reads another single item of the table.
+    // Each request updates a quota lease of its API key. Apart from that, no request reads a single item of the table.
     expect(queriesAndKeys(coldService)).toMatchObject({ keys: [], leases: ENDPOINTS.length - 1 })
     const replies = await Promise.all(Array.from({ length: 10 }, () => coldService.call('GET', LIST)))
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     const batches = coldService.table.tries.flatMap(({ action, body }) => (action === 'BatchGetItem' ? [body] : []))
-    // Three endpoints read the vaults' progress: the deposit, the status and the list.
+    // Three endpoints read the job's progress for the vaults: the deposit, the status and the list.
     expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(3)
     // Two endpoints read the expected contract code and the price: the deposit and the list. Each has a container of
     // its own.
@@ -572,8 +572,8 @@ function countCosts(service: Service): () => Cost {
 
 describe('The costs of the first request to a container and the next ones, for a client of 106 vaults:', () => {
   const POSITIONS = `/defi-vaults/v1/defi/user/${USER.address}`
-  // The read units are 9 for the client's items, one for the expected code of each vault, and half a unit for each
-  // vault's progress. The written unit is the API key's quota lease.
+  // A first request reads 9 units for the client's items. The expected code costs 1 unit per vault, and the job's
+  // progress half a unit per vault. The written unit updates the API key's quota lease.
   test.for<[string, string, (vaults: { syncVault: Address }) => object | undefined, Cost, Cost]>([
     ['the list', LIST, () => undefined, cost(169, 1, 8, 8), cost(0, 0, 0, 8)],
     [

@@ -272,8 +272,8 @@ describe('Nothing is claimed to another chain', () => {
   })
 
   test('if no dry run shows the amount', async ({ coldService: service, journey }) => {
-    // The node has no eth_simulateV1, so no dry run shows the amount. The cast is safe, because each chain has a
-    // proxy.
+    // The node has no eth_simulateV1, so no dry run shows the amount. The cast is safe, because each of the service's
+    // chains has an RPC proxy.
     revertCalls(service.rpc[8453] as Wire, [])
     expectError(await createWithdrawalJourney(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
       'dstChainId',

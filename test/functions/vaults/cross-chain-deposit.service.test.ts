@@ -36,7 +36,7 @@ type Kind = {
   readonly open: (service: Service, place: { asset?: Asset; chainId?: number }) => Promise<TestVault>
 }
 
-/** Opens a vault with a share price that is not round, because a settled deposit of another account has gained. */
+/** Opens a vault with a share price that is not round, because the vault gained assets after another account's deposit. */
 async function openSeasonedVault(
   service: Service,
   options: { readonly generation: LagoonGeneration; readonly asset?: Asset; readonly chainId?: number },
@@ -642,7 +642,8 @@ describe('USDC of 18 decimals on BNB Smart Chain and of 6 on Base', () => {
   )
 })
 
-// These tests come last. They advance the chains' clocks, and the service remembers that a node cannot simulate.
+// These tests come last, because they advance the chains' clocks. The service also remembers afterwards that a node
+// cannot simulate transactions.
 describe('the expiry of a quote', () => {
   test('The pool takes the deposit until the quote expires, and not a second longer', async ({ service }) => {
     const vault = await openYieldVault(service)

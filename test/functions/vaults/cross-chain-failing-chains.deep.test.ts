@@ -116,7 +116,7 @@ describe('A status that cannot be read completely is an error:', () => {
     ['destination', 'eth_getTransactionReceipt', 'filled'],
   ]
   const NONSENSE = ({ id }: Item): Item => ({ id, result: { number: 'x' } })
-  // The cases alternate between two failures. Tests of requests to nodes cover other failures.
+  // The cases alternate between two failures. The tests in test/lib/chain cover other failures.
   const cases = NEEDED.map(([role, method, stage], index) => ({
     ...{ role, method, stage },
     ...(index % 2 ? { spoiled: 'an error', answerOf: refusal } : { spoiled: 'nonsense', answerOf: NONSENSE }),

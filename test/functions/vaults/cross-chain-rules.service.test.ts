@@ -357,7 +357,7 @@ describe('a valuation that is about to end', () => {
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', SHORT)
       await vault.settle()
       expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
-      // A deposit on the vault's own chain is still possible, because it needs the valuation only until it is mined.
+      // A deposit on the vault's own chain is still possible, because it reaches the vault before the valuation ends.
       expect((await vault.deposit(ALICE, AMOUNT)).body).toMatchObject({ isAsync: false, isCrossChain: false })
 
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', LONG)
@@ -473,7 +473,8 @@ describe('an offer with a future time', () => {
     const { quoteTimestamp } = decodeBridgeDeposit(reply.body.operations[0].data)
     expect(quoteTimestamp).toBe(madeAt(bridge.quoteBehind(reply).offer))
     expect(reply.body.quote.expiresAt).toBe(new Date((quoteTimestamp + 60 * MINUTE) * 1000).toISOString())
-    // The test sends the transfer within the minute, because the pool refuses quotes from the future.
+    // The pool refuses a quote time in the future. The transfer contains the chain's time, so the pool accepts it
+    // although the offer's time is still in the future.
     expectSuccess(await journey.send(ALICE, reply))
   })
 })
@@ -522,7 +523,7 @@ describe('quotes are metered', () => {
     expect(flood.length - refused.length).toBe(3)
     for (const reply of refused) expectRefusal(reply, 'address')
     expect(ask.quotes()).toBe(3)
-    // The limit is for the address: Alice can use another address, and Bob cannot use this one.
+    // The limit is for the network address of the caller. Alice can use another address, and Bob cannot use this one.
     expectDeposit(await ask.toDeposit('203.0.113.2', 1000))
     expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), 'address')
     expect((await ask.toWithdraw('203.0.113.1', 1)).status).toBe(200)
@@ -531,7 +532,7 @@ describe('quotes are metered', () => {
     for (let amount = 0; amount < 16; amount += 1)
       expectDeposit(await ask.toDeposit(`198.51.100.${amount}`, 100 + amount))
     expectRefusal(await ask.toDeposit('192.0.2.1', 2000), 'x-join-key')
-    // Withdrawals and claims have quotes of their own, so these requests succeed.
+    // Quotes for withdrawals and claims are counted separately from quotes for deposits, so these requests succeed.
     for (const amount of [2, 3, 4]) expect((await ask.toWithdraw('198.51.100.1', amount)).status).toBe(200)
     expectRefusal(await ask.toWithdraw('198.51.100.1', 5), 'address', 'quotes of withdrawals and claims')
     for (let amount = 6; amount < 12; amount += 1) {

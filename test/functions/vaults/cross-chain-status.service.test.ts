@@ -506,8 +506,8 @@ describe('A fill that shares its transaction', () => {
 
 describe('An unfilled transfer', () => {
   /**
-   * Opens transfers and lets their fill deadlines pass. Refunds of earlier transfers are two days older, so the
-   * service cannot confuse them.
+   * Opens transfers and lets their fill deadlines pass. Earlier transfers are at least two days older, so the service
+   * cannot mistake their refunds for refunds of the new ones.
    */
   const openExpired = async (transfers: Transfers, ...orders: Order[]): Promise<[Transfer, ...Transfer[]]> => {
     await transfers.passDays(2)

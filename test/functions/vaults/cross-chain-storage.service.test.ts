@@ -92,7 +92,7 @@ function limitRanges(wire: Wire, blocks: number): void {
 describe('The first status request', () => {
   test('for an unknown hash records nothing', async ({ transfers, recordsOf, costOf }) => {
     const cost = await costOf(() => transfers.askFor(NO_HASH, { from: ARBITRUM }))
-    // The second request asks the node for an ERC-4337 user operation with this hash.
+    // The source chain's node gets two requests. The second one asks for an ERC-4337 user operation with this hash.
     expect(cost).toEqual({ source: 2, destination: 0, writes: 0 })
     expect(await recordsOf(NO_HASH)).toEqual([])
   })
@@ -226,7 +226,6 @@ describe('A final status', () => {
   })
 
   test('is never overwritten by an earlier request', async ({ service, transfers, recordsOf, costOf }) => {
-    // The recipient is another account. No other request than the delayed one then reads that account.
     const transfer = await transfers.open({ recipient: BOB.address })
     const destination = service.rpc[BASE] as Wire
     const askChains = Promise.withResolvers<void>()
@@ -501,7 +500,7 @@ describe('A status request costs at most 8 calls in 6 requests:', () => {
       for (; questions < 8 && told !== state; questions += 1) {
         const { requests, calls } = await costs(service, async () => {
           const { status, body } = await transfer.ask({ as: coldService })
-          // A node with a smaller block range makes the search longer. The request must still succeed.
+          // The node allows few blocks per event query, so the search takes several requests. Each must succeed.
           expect(status).toBe(200)
           told = body.reason ?? body.status
         })

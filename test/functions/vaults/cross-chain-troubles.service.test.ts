@@ -24,8 +24,8 @@ const test = base.extend('vault', { scope: 'file' }, ({ sharedService }) =>
 )
 
 /**
- * Returns the status of a transaction on Arbitrum. Asserts that the request takes at most 6 requests and 8 calls to
- * nodes.
+ * Requests the status of a transaction on Arbitrum and returns it. Asserts that the service then makes at most 6 HTTP
+ * requests with 8 calls to nodes.
  */
 async function pollStatus(
   service: Service,

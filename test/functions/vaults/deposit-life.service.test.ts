@@ -36,11 +36,11 @@ const WITH_SYNC: LagoonCase[] = [
 const ALL = [...BEFORE_SYNC, ...WITH_SYNC]
 /** One Lagoon version for each way in which vaults store requests. */
 const EPOCHS = ALL.filter(({ label }) => ['0.1', '0.5', '0.6 with an entry fee'].includes(label))
-/** Gives each version only one token, because the service handles tokens in the same way for all versions. */
+/** Gives each Lagoon version only one token, because the service handles tokens in the same way for all versions. */
 const withAssets = (cases: readonly LagoonCase[]) =>
   cases.map((lagoon, index) => ({ ...lagoon, asset: ASSETS[index % ASSETS.length] ?? 'USDC' }))
 
-/** Opens a vault with a share price that is not round, because a settled deposit of another account has gained. */
+/** Opens a vault with a share price that is not round, because the vault gained assets after another account's deposit. */
 async function openSeasonedVault(
   service: Service,
   options: Omit<LagoonCase, 'label'> & { asset: Asset; chainId?: number },

@@ -119,8 +119,8 @@ describe('The key is checked before the request', () => {
 
 const NO_ADDRESS = USER.replace('A', 'a')
 /**
- * Values of each endpoint's request body, in documented order. Each has an error code and a value that causes the
- * error.
+ * Fields of each endpoint's request body, in documented order. Each field comes with an error code and a value that
+ * the endpoint refuses with that code.
  */
 const FIELDS: Record<string, readonly [field: string, code: ErrorCode, refused: unknown][]> = {
   [DEPOSIT]: [
@@ -242,7 +242,8 @@ describe('A body', () => {
     bytes[bytes.indexOf('X')] = 0xff
     const headers = { 'content-type': 'application/octet-stream' }
     expectError(await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes), headers }), 'invalid_json')
-    // Without that content type, the gateway passes the body as text and replaces the invalid byte.
+    // Without the content type application/octet-stream, the gateway passes the body as text. It replaces the invalid
+    // byte.
     const asText = await service.call('POST', DEPOSIT, { body: new Uint8Array(bytes) })
     expectError(asText, 'missing_or_invalid_amount', ['amount'])
   })

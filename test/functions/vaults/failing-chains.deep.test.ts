@@ -263,7 +263,7 @@ describe("The job that records a chain's states", () => {
     service.rpc[8453]?.reset()
     await refresh(8453)
     // The job makes three requests: the block with the finality tag and the vaults' states in parallel, then the
-    // block that is final by its age.
+    // newest block that is old enough to be final.
     expect([service.rpc[8453]?.bodies.length, service.rpc[42161]?.bodies.length]).toEqual([3, 0])
   })
 

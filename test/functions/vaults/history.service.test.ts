@@ -47,7 +47,8 @@ describe('The history of a vault', () => {
     for (const { sharePrice, annualYield } of history as Point[]) {
       expect(sharePrice).toMatch(/^[1-9]\d*$/)
       expect(annualYield?.days).toBeGreaterThanOrEqual(7)
-      // A yield period of seven days may start up to 26 hours earlier, and its first price may be six hours older.
+      // A yield of seven days may begin up to 26 hours before these days. Prices are six hours apart, so its first
+      // price may be six hours older still.
       expect(annualYield?.days).toBeLessThan(9)
       expect(Number(annualYield?.percent)).toBeCloseTo((1.001 ** 365 - 1) * 100, 0)
     }

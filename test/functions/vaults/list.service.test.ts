@@ -614,8 +614,8 @@ describe('The APY', () => {
   test('is the annualized change of the share price since about seven days ago', async ({ service, chain }) => {
     const { vaults } = await listWithPast(service, chain, [
       [9 * DAY, 900n],
-      // The price is one minute older than eight days, because the newest block may be older than this machine's
-      // clock.
+      // The yield begins at this price, which must be eight days old at the newest block. That block may be a minute
+      // older than this machine's clock, so the price is another minute older.
       [8 * DAY + 60, 1003n],
       [6 * DAY, 1100n],
     ])

@@ -46,7 +46,7 @@ const WITHOUT_EVENTS: readonly Endpoint[] = [
   'withdraw status',
 ]
 
-/** Requests that can succeed with a node that cannot simulate transactions. */
+/** Requests whose transactions are simulated if the node can do that. They must also succeed if it cannot. */
 const SIMULATED: readonly Endpoint[] = [
   'deposit',
   'withdrawal',
@@ -129,7 +129,10 @@ const mine = (chain: { readonly rpcUrl: string }, blocks: number) =>
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
   .extend('truth', { scope: 'file' }, ({ sharedService, stage }) => stage.ask(sharedService))
-  /** Starts the service in new containers. They read both chains from nodes with the limits of these providers. */
+  /**
+   * Returns a function that starts the service in new containers. They read both chains from nodes with the limits of
+   * the named providers.
+   */
   .extend('behind', ({ service }, { onCleanup }) => {
     const stops: (() => Promise<void>)[] = []
     onCleanup(async () => {

@@ -359,8 +359,8 @@ describe('The first reported block of a vault needs two nodes: add-vault with on
     const vault = await openYieldVault(service)
     const of = ['--client', vault.key.split('_')[2] ?? '', ...placeOf(vault)]
     await finalize(vault.chain)
-    // 64 blocks are mined first. Nodes may differ by some seconds, or 25 blocks of Base, and block 1 must be older
-    // than that.
+    // Healthy nodes may be some seconds apart, which is about 25 blocks of Base. 64 blocks are mined, so that block 1
+    // is even older.
     await rpc(vault, 'anvil_mine', '0x40')
     const [head] = await rpc(vault, 'eth_blockNumber')
     const far = numberToHex(number, { size: 32 })

@@ -151,8 +151,8 @@ describe('the status of a withdrawal from an ERC-7540 vault', () => {
       const wire = service.rpc[vault.chain.chainId]
       wire?.reset()
       expect(await statusOf()).toEqual(['withdrawn', null])
-      // One request reads the vault's state, and one the events since the last record. If requests have ids, a third
-      // proves that no request is open.
+      // One node request reads the vault's state, and one reads the events that the job has not recorded. If vault
+      // requests have ids, a third node request proves that none is open.
       expect(wire?.bodies).toHaveLength(make === 'counted' ? 3 : 2)
       expect((await vault.withdrawStatus(BOB)).body.status).toBe('no_active_withdrawal')
       await recordAll(vault.chain)

@@ -19,7 +19,7 @@ const [ALICE, BOB] = USERS
 /** One Lagoon version for each way in which the service handles requests. */
 const GENERATIONS = ['0.1', '0.6'] as const
 const ASSETS = ['USDC', 'DAI'] as const
-/** Gives each version only one token, because the service handles tokens in the same way for all versions. */
+/** Gives each Lagoon version only one token, because the service handles tokens in the same way for all versions. */
 const EVERY = GENERATIONS.map((generation, index) => ({ generation, asset: ASSETS[index % 2] ?? 'USDC' }))
 const EACH = GENERATIONS.map((generation) => ({ generation }))
 const FEES = { entryRate: 12, exitRate: 37, haircutRate: 1_234 }
@@ -376,7 +376,7 @@ test('Withdrawals work although a vault does not report deposits, its value or b
   const vault = await openVaultWithClaim(service, { generation: '0.6' })
   const status = await statusOf(vault)
   const { claimable } = (await vault.claimWithdrawal(ALICE)).body
-  // The cast is safe, because the service has a proxy for each of its chains.
+  // The cast is safe, because each of the service's chains has an RPC proxy.
   revertCalls(service.rpc[8453] as Wire, NOT_OF_WITHDRAWALS)
   expect(await statusOf(vault)).toEqual(status)
   const { body } = await vault.claimWithdrawal(ALICE)

@@ -7,7 +7,7 @@ import { startWire, type Wire } from '../../support/wire.ts'
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
 
-/** One kind of failing node for each error code. Tests of requests to nodes cover other failures. */
+/** One kind of failing node for each error code. The tests in test/lib/chain cover other failures. */
 const FAILURES = ['refuse connections', 'never answer', 'answer HTML'] as const
 
 const test = base

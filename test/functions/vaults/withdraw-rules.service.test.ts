@@ -20,7 +20,7 @@ const [ALICE, BOB] = USERS
 /** One Lagoon version for each way in which the service handles withdrawals. */
 const GENERATIONS = ['0.1', '0.2', '0.5', '0.6'] as const
 const ASSETS = ['USDC', 'DAI'] as const
-/** Gives each version only one token, because the service handles tokens in the same way for all versions. */
+/** Gives each Lagoon version only one token, because the service handles tokens in the same way for all versions. */
 const EVERY = GENERATIONS.map((generation, index) => ({ generation, asset: ASSETS[(index + 1) % 2] ?? 'USDC' }))
 const WITHOUT_DECIMALS = GENERATIONS.map((generation) => ({ generation }))
 const FEES = { exitRate: 37, haircutRate: 1_234 }

@@ -240,7 +240,10 @@ function passes(setting: Setting, transaction: Transaction): boolean {
   }
 }
 
-/** Options of tests whose change is wrong for every request. Few samples suffice. */
+/**
+ * Options of tests that make calldata wrong for its request. A few requests suffice, because each finds the same
+ * errors.
+ */
 const FEW = { numRuns: runs(2) }
 /**
  * Distance between two changed bytes. It does not divide the 32 bytes of a word, so every position in a word gets

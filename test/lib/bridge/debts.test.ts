@@ -99,7 +99,7 @@ describe('A debt is paid back', () => {
         fc.array(anyDust, { maxLength: 3 }),
         (own, others, dust) => {
           const parts = [...[own, ...others].flatMap(toPaid), ...dust]
-          // The pool makes one payment per account at a time. Debts that it pays together are added.
+          // The pool makes one payment to an account at one time, so debts that it pays at the same time are added.
           const sums = [...Map.groupBy(parts, ({ at }) => at)].map(([at, group]) =>
             paid(at, sum(group.map(({ amount }) => amount))),
           )
@@ -134,8 +134,8 @@ describe('A debt is paid back', () => {
         (others, payments, dust, place) => {
           const without = findRepayment(debt, others, payments, 0n)
           expect(findRepayment(debt, others, payments, sum(dust))).toBe(without)
-          // The sum of all tiny debts is added to one payment. The large debt must still count as repaid at the same
-          // time.
+          // The pool now pays all tiny debts together with one of the payments. The time at which the large debt counts
+          // as repaid must not change.
           const at = payments.length > 0 ? place % payments.length : 0
           const together = payments.map((payment, index) => ({
             ...payment,

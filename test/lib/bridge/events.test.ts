@@ -440,8 +440,7 @@ describe('The result of a fill', () => {
     return parseFillResult(logs, { pool: POOL, handler: HANDLER, fill, deposit })
   }
   /**
-   * Builds the expected result of a fill. `after` is the distance from the fill's log to the log that proves the
-   * result.
+   * Builds the expected result of a fill. The log that proves the result is `after` logs behind the fill's own log.
    */
   const result = (kind: FillResult['kind'], account: Address | null, amount: bigint | null, after = 0): FillResult => ({
     ...{ kind, logIndex: 3 + after, amount, account, vaultAddress: null, shares: null },

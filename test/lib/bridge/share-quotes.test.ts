@@ -12,7 +12,9 @@ const question = (inputAmount: number): BridgeRequest => ({
   inputAmount: BigInt(inputAmount),
 })
 
-/** Each fetched quote gets the next number as its output amount, so that tests can tell quotes apart. */
+/**
+ * Starts a container. Its fetched quotes have the output amounts 1, 2, 3 and so on, so that tests can tell them apart.
+ */
 function startContainer() {
   const clock = { now: 0 }
   const counts = { fetched: 0, paid: 0 }

@@ -230,8 +230,8 @@ describe('A source transaction that is not mined', () => {
   const waiting: MemoryTransaction = { hash: SENT, from: USER, to: SOURCE_POOL, nonce: 5, input: calldata }
   const contracts = { answers: { depositQuoteTimeBuffer: Number(BUFFER) } }
   /**
-   * Builds a source chain whose newest block is `seconds` after the start. The block with the finality tag is 200
-   * seconds older.
+   * Builds a source chain whose first block has the time START. The newest block is `seconds` later. The block with the
+   * finality tag is 200 seconds older than the newest one.
    */
   const buildLaterWorld = (seconds: bigint, more: Partial<MemoryChain>): World => {
     const last = START + seconds

@@ -37,7 +37,7 @@ const test = base
     }
     return sharedCache({ table, now: clock.now, sleep })
   })
-  /** A cache that really waits. The clock does not move during a wait. */
+  /** A cache whose waits take real time. The test clock does not move meanwhile. */
   .extend('patientCache', ({ table, clock }) => sharedCache({ table, now: clock.now }))
   .extend('upstream', () => {
     const upstream = {

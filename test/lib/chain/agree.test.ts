@@ -186,7 +186,7 @@ test('A single host gets one request, and its result counts', async () => {
   expect(host.asked).toEqual([['latest']])
 })
 
-/** Errors of hosts that refuse to simulate transactions and serve all other calls. */
+/** Errors with which hosts refuse to simulate transactions, although they serve all other calls. */
 const NO_DRY_RUN: readonly RpcOutcome[] = [
   { error: { code: -32_601, refusal: 'unsupported' } },
   { error: { code: -32_603, refusal: 'unserved' } },

@@ -17,8 +17,8 @@ const OPENZEPPELIN = '52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20
 
 const RETURN_WORD = '5f5260205ff3'
 /**
- * Builds bytecode that returns an account's balance from a mapping, with the storage layout of the compiler. `push`
- * pushes the mapping's slot.
+ * Builds bytecode that returns an account's balance from a mapping, with the storage layout of Solidity. `push` is the
+ * instruction that pushes the mapping's slot.
  */
 const solidity = (push: string) => `6004355f52${push}60205260405f2054`
 const vyper = (push: string) => `${push}5f5260043560205260405f2054`

@@ -373,7 +373,10 @@ const REQUESTS: readonly ((reads: Reads) => Promise<unknown>)[] = [
 ]
 const RIGHT = await Promise.all(REQUESTS.map((ask) => ask(readsByOne([healthy]))))
 
-/** Returns the results of all reads. An error that blames the hosts becomes the result `honest`. */
+/**
+ * Returns the results of all reads. An error that blames the hosts becomes the result `honest`, because it is no false
+ * result.
+ */
 async function sendAll(reads: Reads) {
   const results: unknown[] = []
   for (const ask of REQUESTS) {
@@ -417,7 +420,8 @@ describe.concurrent('A read by one host', () => {
     expect(await sendAll(reads)).toEqual(RIGHT)
     const learnt = reads.asked.requests
     for (let round = 0; round < 3; round += 1) expect(await sendAll(reads)).toEqual(RIGHT)
-    // Three rounds need nine requests to a healthy host. Twice as many and four more are allowed.
+    // Three rounds of three reads need nine requests to a healthy host. Requests to the failing host may double that
+    // number and add four.
     expect(reads.asked.requests - learnt).toBeLessThanOrEqual(2 * 9 + 4)
   })
 })

@@ -93,8 +93,8 @@ const anyRange = fc
   )
   .map(([from, length]): Range => ({ from, to: from + length }))
 /**
- * Block ranges, each with blocks that have events. Many of the blocks are at an end of the range or of a requested
- * part.
+ * Block ranges, each with blocks that have events. Many of these blocks are at an end of the range, or at an end of a
+ * part of 1,000 blocks.
  */
 const anySetting = anyRange.chain((range) =>
   fc

@@ -188,7 +188,10 @@ type Answer = { id: number; result?: unknown; error?: unknown }
 
 const UNSUPPORTED = { error: { code: -32601, message: 'the method eth_simulateV1 does not exist' } }
 
-/** Two unusable responses: an error and well-formed data. Unit tests of the parser cover all others. */
+/**
+ * Two unusable responses: an error, and a well-formed result with too much gas. Unit tests of the parser cover all
+ * others.
+ */
 const GARBAGE: { garbage: string; spoil: (answer: Answer) => Partial<Answer> }[] = [
   { garbage: 'that the method does not exist', spoil: () => UNSUPPORTED },
   {

@@ -110,7 +110,7 @@ function startJob() {
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
-        // The end is checked after all reports of the run, because the request's last claim may be later than the
+        // A request that is over is removed only after all reports of the run. Its last claim may be later than the
         // snapshot.
         isOver ||= isEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
@@ -153,8 +153,8 @@ describe('A settlement without an event', () => {
             chain = [...chain.slice(0, kept), ...lost.map(() => ({ ...before, given: undefined, hash: Math.random() }))]
           }
         }
-        // The job may need one run to discard a snapshot that a reorganisation undid, and another run to use the next
-        // snapshot.
+        // The job may need one run to discard a snapshot of a block that a reorganisation removed. It needs another run
+        // to use the next snapshot.
         for (let run = 0; run < 3; run += 1) {
           chain = [...chain, { ...(chain.at(-1) ?? START), given: undefined, hash: Math.random() }]
           job.run(chain, final)

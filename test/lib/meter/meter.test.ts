@@ -164,7 +164,7 @@ describe('A share', () => {
       quotes: 60_000,
       withdrawalQuotes: 30_000,
     }
-    // The cast is safe, because the keys of `most` are the names of all shares.
+    // The cast is safe, because the keys of `most` are exactly the budget purposes.
     const names = Object.keys(most) as BudgetPurpose[]
     const shares = fc.shuffledSubarray(names, { minLength: names.length })
     await fc.assert(

@@ -223,7 +223,7 @@ describe('A balance', () => {
         fc.record({ now: positive, dayAgo: positive }),
         (holding, price, rate) => {
           const entry = buildBalance(BASE, someHolding(holding), somePrice(price), rate)
-          // Encoding throws for NaN and infinity.
+          // Encoding throws if a number is NaN or infinite.
           BalanceEntry.encode(entry)
           expect(Object.values(entry).filter((value) => typeof value === 'number' && !Number.isFinite(value))).toEqual(
             [],

@@ -12,7 +12,7 @@ const isSpam = spamFilter(LISTED)
 
 describe('An unlisted token', () => {
   test.for<[symbol: string, name: string]>([
-    // Names that contain a web site.
+    // Symbols or names that contain a web site.
     ['USDC-REWARD.COM', 'any'],
     ['$ uni-v3 . org', 'any'],
     ['X', 'https://evil.example'],
@@ -20,12 +20,12 @@ describe('An unlisted token', () => {
     ['X', 'Join t.me/evil'],
     ['X', 'pay at ETHEREUM.XYZ now'],
     ['X', 'сайт.com'],
-    // Names that promise a gift.
+    // Symbols or names that promise a gift.
     ['GIFT', 'Claim your tokens'],
     ['AIRDROP', '5000 dollars'],
     ['X', 'VISIT our page'],
     ['X', 'Staking Rewards'],
-    // Symbols and names of listed tokens.
+    // Symbols or names that listed tokens have.
     ['USDC', 'Another one'],
     ['usdc', 'Another one'],
     ['X', 'USD Coin'],
@@ -35,7 +35,7 @@ describe('An unlisted token', () => {
     ['$USDC', 'X'],
     ['ÜSDC', 'X'],
     ['USD₮', 'X'],
-    // Symbols with look-alike characters of other alphabets.
+    // Symbols or names with look-alike or invisible characters.
     ['USDС', 'with a Cyrillic С'],
     ['ЕТН', 'х'],
     ['EΤH', 'with a Greek Τ'],

@@ -43,7 +43,7 @@ async function prepare(service: Service) {
   await savings.approve(ALICE.address, units('100'))
   await savings.act(ALICE.address, 'deposit', units('60'), ALICE.address)
 
-  // 64 blocks are mined. Hosts that are some seconds behind, or say so, then still have all data.
+  // A host may be some seconds behind, or claim to be. 64 blocks are mined, so that it still has all data.
   await callRpc(lagoon.chain, [{ method: 'anvil_mine', params: ['0x40', '0x1'] }])
   const url = lagoon.chain.rpcUrl
   const node = createRpc([url], environment)

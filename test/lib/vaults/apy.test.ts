@@ -96,7 +96,7 @@ describe('The yield of any prices', () => {
   })
 
   test('is 0.00 if the number would need an exponent', () => {
-    // A growth to 350 % in seven days would be a yield of about 10^30 % per year.
+    // A growth to 350 % in seven days would be about 10^30 % per year. Numbers from 10^21 on would have an exponent.
     expect(textOf(from(1_000_000n), after(7n * DAY, 3_500_000n))).toBe('0.00')
     expect(textOf(from(1n), after(7n * DAY, 2n ** 255n))).toBe('0.00')
   })

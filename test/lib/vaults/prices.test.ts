@@ -18,7 +18,7 @@ test('The price before a block is the last one of an earlier block, in any order
 test('Progress keeps the first price, the last one up to the recorded block, and the newest', () => {
   const known = addPrices({}, [at(3), at(1), at(7), at(20), at(30)], 10n)
   expect(known).toEqual({ firstPrice: at(1), lastPrices: [at(7), at(30)] })
-  // The price at block 30, then the newest block, becomes the last recorded price when the records reach that block.
+  // The newest price is at block 30. It becomes the last recorded price as soon as the records reach block 30.
   expect(addPrices(known, [], 30n)).toEqual({ firstPrice: at(1), lastPrices: [at(30)] })
   expect(addPrices({}, [], 10n)).toEqual({})
 })
