@@ -7,7 +7,7 @@ import type { OperatorDynamo } from '../lib/aws/requests.ts'
 type RestoreServices = {
   readonly dynamo: OperatorDynamo
   readonly nameOf: (table: TableKey) => string
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
   readonly say: (line: string) => void
 }

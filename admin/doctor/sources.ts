@@ -5,7 +5,7 @@ import { type Finding, guideSection } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** Time limit of one request, in milliseconds. */
+  /** Time limit of one request to a data source, in milliseconds. */
   readonly questionMs: number
 }
 

@@ -84,7 +84,7 @@ type Held = {
   readonly symbol: string
   readonly amount: number
   readonly value: number
-  /** True if past prices exist. Vault shares and tokens without a price have none. */
+  /** True if the token has past prices. Vault shares, and tokens without a present price, have none. */
   readonly hasPast: boolean
 }
 
