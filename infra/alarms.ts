@@ -249,8 +249,8 @@ export class Alarms {
   }
 
   /**
-   * Adds three tickets: CloudFront (the edge) fails more than 5 % of requests, refuses more than half of them, or its firewall blocks too
-   * many.
+   * Adds three tickets: CloudFront (the edge) fails more than 5 % of requests, it refuses more than half of them, or
+   * its firewall blocks too many requests.
    */
   onEdge(
     stack: Stack,

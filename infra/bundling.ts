@@ -154,8 +154,8 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'activity/position': 506,
   'activity/deposits': 498,
   'activity/withdrawals': 498,
-  // This bundle searches bridge transfers on both chains and finds vault events in the transaction that completes a transfer. With the
-  // client of the bridge's API, that takes 28 KiB.
+  // This bundle contains code that searches bridge transfers on the source and the destination chain. It also finds
+  // vault events in the transaction that completes a transfer. With the client of the bridge's API, that takes 28 KiB.
   'vaults/cross-chain-status': 508,
   // These bundles contain code that reads vault records, because some vaults identify requests by an id.
   'vaults/deposit-status': 490,
@@ -164,7 +164,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // and after finality. The code for the queue, and for amounts and yields in events, takes 14 KiB. The size slows no
   // caller, because the job is scheduled.
   'jobs/refresh-chain': 647,
-  // This bundle contains the code of jobs/refresh-chain without the bridge, and the code that writes metrics.
+  // This bundle contains the code of jobs/refresh-chain without the code for the bridge.
   'queues/refresh-shard': 578,
   // This bundle contains code that reports events to clients, writes to the queue, and compares two nodes. It also
   // calls the rewards API and stores its pause.

@@ -297,7 +297,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   }
 
   /**
-   * Prepares the transactions again. Returns true if the steps are those that the page shows, and the terms are no worse and still valid.
+   * Prepares the transactions again. Returns true if the steps are still those on the page, and the terms are valid and
+   * no worse than shown.
    */
   async function recheck(of: Signing): Promise<boolean> {
     if (!prepared) {

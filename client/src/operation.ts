@@ -12,7 +12,7 @@ export type Client = {
   readonly session?: string | undefined | (() => string | undefined)
   /** Replaces the platform's own `fetch`. */
   readonly fetch?: typeof fetch
-  /** Timeout for each response; 30 seconds by default. */
+  /** Milliseconds to wait for each response; 30,000 by default. */
   readonly timeoutMs?: number
 }
 
@@ -22,7 +22,7 @@ export type CallOptions = { readonly signal?: AbortSignal | undefined }
 /** Outcome of a call; a call never throws. */
 export type Result<Data, Code extends string = string> = Success<Data> | Failure<Code>
 
-/** Successful response. */
+/** Result of a successful call, with the data of the response. */
 export type Success<Data> = {
   readonly ok: true
   readonly data: Data
@@ -34,7 +34,7 @@ export type Success<Data> = {
   readonly isStale: boolean
 }
 
-/** Failed call. */
+/** Result of a failed call, with its error. */
 export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
 
 /**

@@ -8,9 +8,9 @@ export type PinnedVault = {
   readonly chainId: number
   readonly address: string
   readonly protocol: 'cooldown' | 'erc4626' | 'erc7540' | 'lagoon'
-  /** The token that the vault takes and pays. */
+  /** Address of the token that the vault takes and pays. */
   readonly asset: string
-  /** Token of the shares, if that is another contract than the vault. */
+  /** Address of the share token, if that is another contract than the vault. */
   readonly shareToken?: string | undefined
 }
 

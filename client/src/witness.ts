@@ -71,8 +71,8 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const { chainId, user, transactions, approvals } = context
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
-    // The node's state lacks the approvals. So a vault call that needs an approval would revert, and is not tried. An approval for the
-    // bridge does not concern the vault's call.
+    // The node has not executed the approvals yet. A vault call that needs an approval would revert there, so it is not
+    // tried. An approval for the bridge does not concern the vault's call.
     const isReady =
       approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
     const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })

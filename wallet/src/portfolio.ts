@@ -266,7 +266,8 @@ export function findCoin(coins: ListCoinsResponse, chainId: number, address: str
 export function sharesOf(positions: readonly Position[], vaults: readonly Vault[]): ReadonlySet<string> {
   return new Set(
     positions.map((position) => {
-      // While the vault is unknown, its own address counts as the share token's, because nearly every vault is its own share token.
+      // While the vault is unknown, its address is taken for the share token's address. Nearly every vault is its own
+      // share token.
       const token = findVault(vaults, position)?.yieldTokenAddress ?? position.vaultAddress
       return keyOfToken(position.chainId, token)
     }),
