@@ -34,7 +34,7 @@ export type Admin = {
   readonly restoreItems: ReturnType<typeof createItemsRestorer>
   readonly keyEnvironment: KeyEnvironment
   readonly randomBytes: RandomBytes
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
   /** Reads a vault's description from its chain. */
   readonly describeVault: (chainId: number, address: Vault['address']) => Promise<VaultDescription>

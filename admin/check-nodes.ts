@@ -17,7 +17,7 @@ export type Nodes = {
   /** Returns the URLs of a chain's nodes in order; they may contain API keys. Throws for a chain that the stage does not read. */
   readonly urlsOf: (chainId: number) => Promise<readonly string[]>
   readonly fetch: typeof fetch
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
   readonly say: (line: string) => void
 }
@@ -46,11 +46,14 @@ const SLOW_MS = 1_000
 const UNKNOWN_ACCOUNT = '0x00000000000000000000000000000000000000A1'
 const RETURNS_NOTHING = '0x5f5ff3'
 /**
- * Number of calls per batch below which the check warns. A simulated claim needs ten calls, and so do positions; smaller batches split them
- * into several requests.
+ * The check warns about a node that accepts fewer JSON-RPC calls per batch than this. A simulated claim takes ten
+ * calls; reading positions also takes ten. A smaller batch would split these calls into several requests.
  */
 const FEW_CALLS = 10
-/** Number of calls to read the events of a year above which the check warns. At ten calls a second, more calls take over an hour. */
+/**
+ * The check warns about a node that needs more calls than this to read the events of one year. At ten calls a second,
+ * that takes over an hour.
+ */
 const MANY_CALLS = 36_000
 
 const Hex = z.string().regex(/^0x[0-9a-f]+$/i)
@@ -131,7 +134,7 @@ async function judgeChain(
   })
   const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...found.keys()])
   if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
-  // The reason for FAIL names missing capabilities first. They concern more hosts than missing responses do.
+  // Missing capabilities are reported before missing responses (`silent`), because they concern more hosts.
   if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
   if (compared.silent[0]) return `FAIL: ${compared.silent.join('; ')}`
   return `PASS: ${hosts.length} hosts agree at block ${compared.block}`
@@ -155,8 +158,8 @@ async function compareUrls(nodes: Nodes, chain: EvmChain, urls: readonly string[
   const newest = heads.reduce((latest, { time }) => max(latest, time), 0n)
   const late = heads.filter(({ time }) => time > 0n && newest - time > maxLag(chain))
   const behind = late.map(({ name, time }) => `${name} is ${newest - time} s behind`)
-  // A late node is no problem if the last blocks of two other nodes are close to each other: the service sends the late node no requests
-  // meanwhile.
+  // A node whose last block is late is reported only if fewer than two other nodes are on time. With two, the service
+  // sends the late node no requests until it catches up.
   return { ...compared, silent: [...headless, ...(urls.length - late.length < 2 ? behind : []), ...compared.silent] }
 }
 
@@ -191,8 +194,8 @@ async function probe(nodes: Nodes, chain: EvmChain, url: string): Promise<NodeCa
       ? 0
       : await firstReached([Number.POSITIVE_INFINITY, ...AGES], (from) => takesEvents(from, blocks))
 
-  // The search for old states skips the chain's first block. Arbitrum and OP Mainnet have states from before their own upgrades that no
-  // tested node serves.
+  // Account balances are not read at the first block of the chain. No tested node returns the oldest states of Arbitrum
+  // and OP Mainnet, from before the upgrades of these chains.
   const stateDepth = await firstReached(AGES, (from) =>
     node.takes('eth_getBalance', UNKNOWN_ACCOUNT, numberToHex(from)),
   )

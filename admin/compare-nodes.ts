@@ -5,14 +5,17 @@ import { Log } from '../lib/chain/logs.ts'
 import { encodeAggregate, MULTICALL3, multicall3Abi } from '../lib/chain/multicall.ts'
 import { min } from '../lib/core/bigint.ts'
 
-/** Node to compare. `head` is the number of its last block; `ask` returns undefined if the node refuses a request. */
+/**
+ * Node to compare. `head` is the number of its last block. `ask` sends a request to the node, and returns undefined if
+ * the node refuses it.
+ */
 export type ComparedNode = {
   readonly name: string
   readonly head: bigint
   readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>
 }
 
-/** Differences between nodes of a chain at one block, in words; both lists are empty if they agree. */
+/** Result of comparing the nodes of a chain at one block, in words. Both lists are empty if the nodes agree. */
 export type Comparison = {
   readonly block: bigint
   readonly differences: readonly string[]

@@ -46,7 +46,7 @@ type Admin = {
   readonly records: Pick<RecordsStore, 'getProgress'>
   readonly deadLetters: Pick<DeadLetters, 'queues' | 'count'>
   readonly nodes: { readonly say: (line: string) => void }
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
   readonly examined: DoctorServices
 }

@@ -7,7 +7,7 @@ import type { OperatorDynamo } from '../lib/aws/requests.ts'
 type RestoreServices = {
   readonly dynamo: OperatorDynamo
   readonly nameOf: (table: TableKey) => string
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
   readonly say: (line: string) => void
 }
@@ -18,7 +18,7 @@ type RestoreRequest = {
   readonly from: string
   /** Prefix of the partition keys to restore; all by default. */
   readonly partition?: string | undefined
-  /** True if items of the stage's table are overwritten if they differ from the restored items. */
+  /** True to overwrite items of the stage's table that differ from the restored items. */
   readonly isReplaced: boolean
   readonly isConfirmed: boolean
 }

@@ -21,11 +21,11 @@ type WebhookServices = {
   readonly enqueue: Enqueue
   readonly randomBytes: RandomBytes
   readonly randomUUID: () => string
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }
 
-/** Event that a webhook did not accept in ten attempts. `type` is null if the client's log no longer has it. */
+/** Event that a webhook did not accept in ten attempts. `type` is null if the client's log no longer contains the event. */
 export type GivenUpEvent = WebhookKey & {
   readonly sequence: number
   readonly type: EventType | null

@@ -249,8 +249,8 @@ export class Alarms {
   }
 
   /**
-   * Adds three tickets: CloudFront (the edge) fails more than 5 % of requests, refuses more than half of them, or its firewall blocks too
-   * many.
+   * Adds three tickets: CloudFront (the edge) fails more than 5 % of requests, it refuses more than half of them, or
+   * its firewall blocks too many requests.
    */
   onEdge(
     stack: Stack,
@@ -427,8 +427,8 @@ export class Alarms {
     const runsOfInput = minutes / everyMinutes
     const ofFunction = { FunctionName: deployed.functionName }
     const limit = maxLagSeconds({ everyMinutes })
-    // The alarm goes off if all successful runs of one input are missing. The limit is 80 % of these runs, because the clock can move one
-    // run into another period.
+    // The alarm goes off if a period lacks 80 % of the successful runs of one input. The limit is below 100 %, because
+    // a run near the end of a period can be counted in the next.
     const tooFew = runs.length * runsOfInput - 0.8 * runsOfInput
     const add = isOfChains ? this.#wake : this.#ticket
     add.call(this, deployed, 'Late', {
@@ -456,12 +456,18 @@ export class Alarms {
     for (const name of CHAIN_METRICS) this.count(name, [logGroup])
   }
 
-  /** Counts, in this function's log, reads of a chain to which two node hosts give different results, or one gives none. */
+  /**
+   * Counts the failed comparisons of two node hosts in the log of this function. A comparison fails if the results
+   * differ, or if one host gives none.
+   */
   countDisagreements({ logGroup }: ServiceFunction): void {
     this.count('nodes disagree on what is recorded', [logGroup])
   }
 
-  /** Adds three tickets: the code or price of a vault changed, clients get no events of vaults, or nodes disagree on data to record. */
+  /**
+   * Adds three tickets: the code or price of a vault changed, clients get no events of vaults, or nodes disagree on
+   * blockchain data to record.
+   */
   addChainTickets(stack: Stack): void {
     this.#onLogged(stack, 'changed vaults', 1, {
       impact:
@@ -481,14 +487,14 @@ export class Alarms {
     })
   }
 
-  /** Counts a metric in these logs if the stage has tickets and a dashboard (`observe: 'all'`). Nothing else uses such a metric. */
+  /** Makes CloudWatch count a metric in these logs. A stage without tickets and dashboard (`observe` is not `all`) does not need it. */
   count(metricName: LoggedMetric, logs: readonly ILogGroup[]): void {
     if (this.#observe === 'all') addLogMetric(this.#namespace, metricName, logs)
   }
 
   /**
-   * Adds two tickets for metrics that several stacks log: nodes disagree on data to sign, and requests that the rate limiter could not
-   * count.
+   * Adds two tickets for metrics that the logs of several stacks contain. One is for nodes that disagree on data to
+   * sign. The other is for requests that the rate limiter could not count.
    */
   addLoggedTickets(stack: Stack): void {
     this.#onLogged(stack, 'nodes disagree on what is signed', 3, {

@@ -132,7 +132,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   'accounts/login': 646,
   'accounts/recover': 669,
   'accounts/credentials-add': 676,
-  // This bundle contains the checks of wallet signatures for two kinds of chains.
+  // This bundle contains code that verifies the signatures of wallets on EVM chains and on Solana.
   'accounts/wallets-link': 484,
   // These bundles contain the API clients for reward campaigns and for balances on seven chains. Reward claims are also simulated.
   'vaults/claim-rewards': 451,
@@ -141,37 +141,40 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // These bundles contain all vault protocols, the vaults' terms, yields over three periods, and token prices.
   'vaults/list': 498,
   'vaults/vault': 495,
-  // These bundles contain the client of the bridge's API, its pause in the cache table, and the comparison of two nodes (10 KiB). Deposits
-  // also check a vault's confirmed code and price. Error details with possible amounts take half a KiB; stored quotes take 7 KiB.
+  // These bundles contain code that calls the bridge's API, stores its pause in the cache table, and compares two nodes
+  // (10 KiB). Deposits also check a vault's confirmed code and price. Error details with possible amounts take half a
+  // KiB; stored quotes take 7 KiB.
   'vaults/deposit': 545,
   'vaults/withdraw': 531,
   'vaults/claim': 530,
   'vaults/cancel': 515,
-  // These bundles contain the vault records and their aggregation, values of transfers, and yields over three periods. They are the largest
-  // bundles of functions that only read.
+  // These bundles contain code that reads and sums vault records, values transfers, and computes yields over three
+  // periods. They are the largest bundles of functions that only read.
   'activity/positions': 496,
   'activity/position': 506,
   'activity/deposits': 498,
   'activity/withdrawals': 498,
-  // This bundle searches bridge transfers on both chains and finds vault events in the transaction that completes a transfer. With the
-  // client of the bridge's API, that takes 28 KiB.
+  // This bundle contains code that searches bridge transfers on the source and the destination chain. It also finds
+  // vault events in the transaction that completes a transfer. With the client of the bridge's API, that takes 28 KiB.
   'vaults/cross-chain-status': 508,
-  // These bundles contain the vault records, for vaults that identify requests by an id.
+  // These bundles contain code that reads vault records, because some vaults identify requests by an id.
   'vaults/deposit-status': 490,
   'vaults/withdraw-status': 491,
-  // This bundle contains the vault records, the bridge with the client of its API, and the clients' events before and after finality. The
-  // queue, and amounts and yields in events, take 14 KiB. The size slows no caller, because the job is scheduled.
+  // This bundle contains code that writes vault records, follows bridge transfers, and reports events to clients before
+  // and after finality. The code for the queue, and for amounts and yields in events, takes 14 KiB. The size slows no
+  // caller, because the job is scheduled.
   'jobs/refresh-chain': 647,
-  // This bundle contains the same as that of jobs/refresh-chain, without the bridge and with metrics.
+  // This bundle contains the code of jobs/refresh-chain without the code for the bridge.
   'queues/refresh-shard': 578,
-  // This bundle contains the clients' events, the queue, the client of the rewards API with its pause, and the comparison of two nodes.
+  // This bundle contains code that reports events to clients, writes to the queue, and compares two nodes. It also
+  // calls the rewards API and stores its pause.
   'jobs/refresh-rewards': 478,
   // These bundles contain only the common code of endpoints: middy, the logger, zod, and the check of CloudFront's key.
   'system/health': 113,
   'system/apple-app-site-association': 113,
   'system/assetlinks': 114,
   'system/openapi': 113,
-  // This bundle contains the common code and every contract: it grows by 1 or 2 KiB with each endpoint.
+  // This bundle contains the common code and the contract of every endpoint. It grows by 1 or 2 KiB with each endpoint.
   'system/unknown-route': 227,
 }
 

@@ -10,7 +10,7 @@ type Settings = StackProps & {
   readonly regions: readonly string[]
 }
 
-/** OIDC issuer of the tokens by which GitHub identifies a workflow, and the tokens' audience. */
+/** Issuer and audience of the OIDC tokens by which GitHub identifies a workflow. */
 const ISSUER = 'token.actions.githubusercontent.com'
 const AUDIENCE = 'sts.amazonaws.com'
 

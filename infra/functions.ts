@@ -18,16 +18,16 @@ const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract 
 const jobsByName: Readonly<Record<keyof typeof jobs, JobContract & AllowedAccess>> = jobs
 const consumersByName: Readonly<Record<keyof typeof consumers, QueueContract & AllowedAccess>> = consumers
 
-/** Contracts of all endpoints, with the functions' names. */
+/** All endpoints: the name of each function, with its contract (route, schemas and permissions). */
 export const ENDPOINTS = Object.entries(endpointsByName) as readonly (readonly [
   keyof typeof endpoints,
   EndpointContract,
 ])[]
 
-/** Contracts of all scheduled jobs, with the functions' names. */
+/** All scheduled jobs: the name of each function, with its contract (inputs, interval and permissions). */
 export const JOBS = Object.entries(jobsByName) as readonly (readonly [keyof typeof jobs, JobContract])[]
 
-/** Contracts of all functions that consume a queue, with the functions' names. */
+/** All functions that consume a queue: the name of each function, with its contract (queue and permissions). */
 export const CONSUMERS = Object.entries(consumersByName) as readonly (readonly [
   keyof typeof consumers,
   QueueContract,

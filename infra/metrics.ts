@@ -56,7 +56,7 @@ type Logged = {
 /** Name of a metric that is counted in logs. */
 export type LoggedMetric = keyof typeof LOGGED
 
-/** Adds these log groups to the sources of a metric. */
+/** Makes CloudWatch count a metric in these log groups. */
 export function addLogMetric(namespace: string, metricName: LoggedMetric, logGroups: readonly ILogGroup[]): void {
   const { pattern, value, defaultValue, dimensions }: Logged = LOGGED[metricName]
   for (const logGroup of logGroups) {

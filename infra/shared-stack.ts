@@ -281,7 +281,7 @@ export class SharedStack extends Stack {
     )
   }
 
-  /** The resource ends in a wildcard, because Secrets Manager appends six characters to the ARN of a secret. */
+  /** Returns the permissions to read these secrets. Each ARN ends in a wildcard, because Secrets Manager appends six characters to it. */
   #secretPermissions(resources: readonly Resource[]): PolicyStatement[] {
     return SECRETS.filter((key) => resources.includes(key)).map((key) => {
       const arnFormat = ArnFormat.COLON_RESOURCE_NAME

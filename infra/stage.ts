@@ -13,9 +13,10 @@ import { type BuiltFolders, SitesStack } from './sites-stack.ts'
 import type { Sites, StageEnvironment } from './stages.ts'
 
 /**
- * One stage of the service on AWS, with only the resources that the contracts require. The shared stack comes first, then a stack for each
- * folder of `functions/`, then the API's stack. CloudFront and the roles of GitHub's deploy workflows have separate stacks. The class
- * extends Construct, because `cdk deploy --all` does not find the stacks of a CDK Stage.
+ * One stage of the service on AWS, with only the resources that the contracts of its functions require. The shared
+ * stack comes first, then a stack for each folder of `functions/`, then the API's stack. CloudFront and the roles of
+ * GitHub's deploy workflows have separate stacks. The class extends Construct, because `cdk deploy --all` does not find
+ * the stacks of a CDK Stage.
  */
 export class ServiceStage extends Construct {
   readonly #shared: SharedStack

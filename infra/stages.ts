@@ -118,8 +118,9 @@ const StageEnvironment = z.strictObject({
 export type StageEnvironment = z.output<typeof StageEnvironment>
 
 /**
- * Maximum failed attempts per network address, per user (both in ten minutes) and per TOTP seed (in thirty days). A whole mobile network
- * can share one address. NIST SP 800-63B-4, 3.2.2, allows at most 100 attempts per authenticator.
+ * Maximum numbers of failed attempts: per network address and per user in ten minutes, and per TOTP seed in thirty
+ * days. A whole mobile network can share one address. NIST SP 800-63B-4, 3.2.2, allows at most 100 attempts per
+ * authenticator.
  */
 const RATE_LIMITS: Environment['rateLimits'] = { perNetwork: 100, perUser: 10, perSeed: 100 }
 

@@ -53,7 +53,8 @@ export const STAGE_COMMANDS: Commands = {
     async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
       const { items, missing, different } = await admin.restoreItems(wanted)
-      // Jobs read the vaults from lists by chain, which a restore by client does not contain, so these lists are written anew.
+      // Jobs find vaults in lists by chain. Items restored by client do not contain these lists, so the lists are
+      // written anew.
       if (table === 'clients' && yes) await admin.clients.relistVaults()
       const [lacking, differing] = yes
         ? ['put back', replace ? 'replaced' : 'left as they are']

@@ -4,7 +4,7 @@ import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
 import { listOperatorPermissions } from '../stage/rights.ts'
 import { type Finding, guideSection } from './finding.ts'
 
-/** Operations on an AWS account that the command `doctor` uses. */
+/** Functions that read an AWS account, as far as the command `doctor` needs them. */
 export type ExaminedAccount = Pick<AwsAccount, 'identify' | 'countExecutions' | 'listDenied'>
 
 /** Checks the account's limit of concurrent function executions. Sends one request. */

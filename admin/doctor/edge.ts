@@ -5,7 +5,7 @@ import { type Finding, guideSection, joinFirstNames } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** Time limit of one request, in milliseconds. */
+  /** Time limit of one request to CloudFront or to the API, in milliseconds. */
   readonly questionMs: number
 }
 

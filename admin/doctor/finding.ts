@@ -9,7 +9,7 @@ export type Finding = {
   readonly name: string
   /** Result in words, without secrets. */
   readonly found: string
-  /** Next step: a command, or a page for operators. */
+  /** Next step for the operator: a command to run, or a page in docs/operate to read. */
   readonly remedy?: string
 }
 

@@ -18,7 +18,7 @@ type RecordProgress = {
   readonly progress: readonly (VaultProgress | undefined)[]
   /** Last block of the chain; undefined if no node returned it. */
   readonly head: BlockHeader | undefined
-  /** Epoch milliseconds. */
+  /** Time of the check, in epoch milliseconds. */
   readonly now: number
 }
 

@@ -9,9 +9,9 @@ import { type Finding, formatCount, guideSection, joinFirstNames } from './findi
 /** Services with which the checks call chain nodes. */
 export type NodeEnvironment = {
   readonly fetch: typeof fetch
-  /** Epoch milliseconds. */
+  /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
-  /** Time limit of one request, in milliseconds. */
+  /** Time limit of one request to a node, in milliseconds. */
   readonly questionMs: number
 }
 
@@ -65,8 +65,8 @@ export async function readNodes(
     isConfigured: configured !== undefined,
     hosts: groups.length,
     goodHosts,
-    // The comparison's missing results are ignored, because another host may return them. Only contradictions between hosts stop users from
-    // signing.
+    // Only the contradictions between hosts are used, because they stop users from signing. Results that one host does
+    // not return are ignored: another host may return them.
     differences: goodHosts < 2 ? [] : (await compareNodes(compared)).differences,
     problems: nodes.flatMap(({ url, told }) => (typeof told === 'string' ? [`${new URL(url).host} ${told}`] : [])),
     head: heads.toSorted((left, right) => Number(right.timestamp - left.timestamp))[0],

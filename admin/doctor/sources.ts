@@ -5,7 +5,7 @@ import { type Finding, guideSection } from './finding.ts'
 
 type Environment = {
   readonly fetch: typeof fetch
-  /** Time limit of one request, in milliseconds. */
+  /** Time limit of one request to a data source, in milliseconds. */
   readonly questionMs: number
 }
 
@@ -23,7 +23,7 @@ type Source = {
   readonly isAnswer?: (status: number, body: unknown) => boolean
 }
 
-/** Accounts whose private keys no one has. */
+/** Accounts for the test requests, on EVM chains and on Solana. No one has their private keys. */
 const SOMEBODY = '0x00000000000000000000000000000000000000A1'
 const SOLANA_SOMEBODY = '11111111111111111111111111111111'
 const HUNDRED_DOLLARS = '100000000'

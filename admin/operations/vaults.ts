@@ -121,7 +121,7 @@ function refusalsOf(
   return refusals
 }
 
-/** Returns the flaws of a vault. Throws an AdminError if the operator did not accept one. */
+/** Returns all flaws of a vault. Throws an AdminError if the operator did not accept each of them. */
 function requireAccepted(refusals: readonly [AcceptedFlaw, string][], accepted: readonly AcceptedFlaw[]): string[] {
   const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
   if (open.length > 0) {
@@ -131,9 +131,9 @@ function requireAccepted(refusals: readonly [AcceptedFlaw, string][], accepted: 
 }
 
 /**
- * Makes the job refresh-chain read all events of a vault that no client has. Events may be read again that the job recorded earlier,
- * because they result in the same records. Clients are notified of events after the block `eventsAfter`. If several operators add the vault
- * concurrently, the block of the last operator counts.
+ * Makes the job refresh-chain read all events of a vault that no client has. The job may record an event again, because
+ * that results in the same records. Clients are notified of events in blocks above `eventsAfter`. If several operators
+ * add the vault concurrently, the `eventsAfter` of the last operator counts.
  */
 async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: number): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {

@@ -150,8 +150,8 @@ const PAUSE_MS = 10_000
 const MAX_POLLS = 360
 
 /**
- * Waits until CloudFormation works on none of the stacks with these names, and returns those that exist. Throws an AdminError after an
- * hour.
+ * Waits until CloudFormation works on none of the stacks with these names. Returns those of them that exist. Throws an
+ * AdminError after an hour.
  */
 export async function waitForSettledStacks(
   account: AwsAccount,

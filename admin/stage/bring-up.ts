@@ -153,7 +153,7 @@ function describePlan({ answers, identity, file, isBootstrapped, failed }: Plan,
   ]
 }
 
-/** Steps in order; each depends on the previous ones. */
+/** Steps of the command `up`, in the order in which it runs them. Each step needs the results of the steps before it. */
 const STEPS: readonly Step[] = [
   [
     'stages.json',

@@ -23,7 +23,8 @@ export function encodeDynamicParts(parts: readonly string[]): string {
 }
 
 /**
- * Selector and argument names of each function. `user` is the receiver or controller, `payer` the owner or controller. `nobody` is the zero
+ * Selector and argument names of each function. `user` is the function's receiver, or the controller of a request or
+ * its cancellation. `payer` is the owner of a request's tokens, or the controller of a claim. `nobody` is the zero
  * address.
  */
 const FUNCTIONS = {

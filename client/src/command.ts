@@ -12,11 +12,11 @@ export type CommandInput = {
   /** Response as `curl -i` prints it, or a request with its response as JSON. */
   readonly answer: string
   readonly url?: string | undefined
-  /** Request body, byte for byte. */
+  /** Body of the request that led to the response, byte for byte. */
   readonly data?: string | undefined
   /** URL of the caller's own blockchain node. */
   readonly rpc?: string | undefined
-  /** Tolerated difference between the response's amounts and the node's, in percent of the node's. */
+  /** Tolerated difference between the amounts in the response and those of the node, in percent. */
   readonly tolerance?: string | undefined
 }
 

@@ -59,8 +59,8 @@ export type FlowInputs = {
 export type Step = {
   readonly kind: 'approve' | 'deposit' | 'withdraw' | 'claim' | 'cancel' | 'rewards' | 'transfer' | 'settle' | 'arrive'
   /**
-   * `confirming`: the wallet waits for the user. `pending`: the transaction is not mined yet, or the settlement or arrival is still to
-   * come.
+   * `confirming`: the wallet waits for the user. `pending`: the transaction is not mined yet, the vault has not settled
+   * yet, or the transfer has not arrived yet.
    */
   readonly status: 'todo' | 'confirming' | 'pending' | 'done' | 'failed'
   /** Chain of the step's transaction; undefined if the step only waits. */
@@ -173,7 +173,8 @@ const TERMS_CHANGED = {
   message: 'The terms have changed since they were shown. Please review them again.',
 } as const
 
-// Milliseconds before a repeated request. The service's nodes may lag some blocks behind the node that returned the receipt.
+// Milliseconds before a request to the service is repeated. The service's nodes may lag some blocks behind the node
+// that returned the receipt.
 const LAG_MS = 1000
 const MAX_POLLS = 5
 
@@ -185,7 +186,11 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   // The cast pairs a kind with its own input; the compiler cannot infer this from a type parameter.
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
-  /** Number of status responses without the request that this flow just sent. After MAX_POLLS such responses the flow ends. */
+  /**
+   * Number of polls, since this flow sent its request, whose response does not contain the request. The flow continues
+   * to poll until MAX_POLLS, because the service's nodes may lag behind. It starts at the maximum: a flow that sent
+   * nothing does not poll again.
+   */
   let pollCount = MAX_POLLS
   let prepared: Prepared | undefined
   /** Prepared calls that are not yet executed. */
@@ -292,7 +297,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   }
 
   /**
-   * Prepares the transactions again. Returns true if the steps are those that the page shows, and the terms are no worse and still valid.
+   * Prepares the transactions again. Returns true if the steps are still those on the page, and the terms are valid and
+   * no worse than shown.
    */
   async function recheck(of: Signing): Promise<boolean> {
     if (!prepared) {

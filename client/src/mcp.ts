@@ -47,7 +47,8 @@ export function createServer({ client: caller, trust, account }: ServerOptions):
   const client: Client = { ...caller, session: undefined, fetch: verifyingFetch(trust, caller.fetch) }
   const server = new McpServer({ name: 'vaultline', version: VERSION }, { instructions: INSTRUCTIONS })
   for (const [name, { title, description, inputSchema, ...tool }] of Object.entries(TOOLS)) {
-    // The cast is safe: the tool's schema and operation are generated from one contract, and the SDK checks the input by that schema.
+    // The cast is safe: schema and operation of a tool are generated from the same endpoint. The SDK checks the input
+    // by that schema.
     const operation = tool.operation as Operation<Input, Data, string>
     const url = urlOf(operation)
     const preparation = preparationOf(url)

@@ -4,7 +4,7 @@ import { TEXTS } from './texts.ts'
 
 export type { AmountToken }
 
-/** Tokens of the amounts in an error: `amount` is the token that is sent or paid, `shares` the vault's shares. */
+/** Tokens in which the text for an error states amounts: `amount` is the token that is sent or paid, `shares` the vault's share token. */
 export type AmountTokens = { readonly amount?: AmountToken | undefined; readonly shares?: AmountToken | undefined }
 
 /**

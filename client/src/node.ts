@@ -4,7 +4,7 @@ import { Refusal } from './refusal.ts'
 
 /** Access to the caller's own blockchain node. */
 export type NodeAccess = {
-  /** JSON-RPC URL, or a record of URLs by chain id. */
+  /** JSON-RPC URL of the node, or one URL for each chain id. */
   readonly url: string | Readonly<Record<number, string>>
   /** Replaces the platform's own `fetch`. */
   readonly fetch?: typeof fetch | undefined

@@ -4,7 +4,7 @@ import type { Reason } from './refusal.ts'
 
 /** API's address, and the caller's credentials. */
 export type Client = {
-  /** Base URL, such as `https://api.example.com`. */
+  /** Base URL of the API, such as `https://api.example.com`. */
   readonly url: string
   /** API key, sent as `x-join-key`. */
   readonly key: string
@@ -12,7 +12,7 @@ export type Client = {
   readonly session?: string | undefined | (() => string | undefined)
   /** Replaces the platform's own `fetch`. */
   readonly fetch?: typeof fetch
-  /** Timeout for each response; 30 seconds by default. */
+  /** Milliseconds to wait for each response; 30,000 by default. */
   readonly timeoutMs?: number
 }
 
@@ -22,7 +22,7 @@ export type CallOptions = { readonly signal?: AbortSignal | undefined }
 /** Outcome of a call; a call never throws. */
 export type Result<Data, Code extends string = string> = Success<Data> | Failure<Code>
 
-/** Successful response. */
+/** Result of a successful call, with the data of the response. */
 export type Success<Data> = {
   readonly ok: true
   readonly data: Data
@@ -34,7 +34,7 @@ export type Success<Data> = {
   readonly isStale: boolean
 }
 
-/** Failed call. */
+/** Result of a failed call, with its error. */
 export type Failure<Code extends string = string> = { readonly ok: false; readonly error: ApiError<Code> | CallError }
 
 /**
@@ -89,7 +89,8 @@ export type Operation<Input, Data, Code extends string> = {
 }
 
 /**
- * Input fields that go into the URL's query or the headers, and the form of the response. `items` names its list; `isEmpty` means no body.
+ * Places of the input fields that are not in the body: the URL's query or the headers. Also describes the response.
+ * `items` is the name of its list; `isEmpty` means that it has no body.
  */
 type InputPlaces = {
   readonly query?: readonly string[]
@@ -103,7 +104,7 @@ const PAUSES_MS = [500, 1000, 2000]
 const RETRIED_STATUSES = [429, 502, 503, 504]
 /** Longest delay of a JavaScript timer. A timer with a longer delay would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** Minimum milliseconds between two polls, whatever a response says. */
+/** Milliseconds between two polls if the response asks for no pause at all (0). */
 const MIN_PAUSE_MS = 250
 /** Longest pause before an automatic retry. For a longer one, the call returns the error and the caller decides. */
 const MAX_PAUSE_MS = 10_000
@@ -279,7 +280,10 @@ export function createFailure(
   }
 }
 
-/** Returns the pause before the next poll, in milliseconds. It is 250 if the response says 0, and at most a timer's longest delay. */
+/**
+ * Returns the pause before the next poll, in milliseconds: the pause `ms` that the response names. For 0 it is
+ * MIN_PAUSE_MS, and it never exceeds the longest delay of a timer.
+ */
 export function pauseFor(ms: number): number {
   return ms > 0 ? Math.min(ms, MAX_TIMER_MS) : MIN_PAUSE_MS
 }

@@ -8,9 +8,9 @@ export type PinnedVault = {
   readonly chainId: number
   readonly address: string
   readonly protocol: 'cooldown' | 'erc4626' | 'erc7540' | 'lagoon'
-  /** The token that the vault takes and pays. */
+  /** Address of the token that the vault takes and pays. */
   readonly asset: string
-  /** Token of the shares, if that is another contract than the vault. */
+  /** Address of the share token, if that is another contract than the vault. */
   readonly shareToken?: string | undefined
 }
 
@@ -30,9 +30,9 @@ export type Step = {
   readonly chainId: number
   readonly to: string
   readonly call: FunctionName | 'transfer to another chain' | 'claim of rewards'
-  /** Amount that the call takes, in the smallest unit of its token; 0 if it takes none. */
+  /** Amount of tokens that the transaction moves or approves, in the smallest unit; 0 if it states no amount. */
   readonly amount: bigint
-  /** Effect in words. */
+  /** Effect of the transaction, in words for the user. */
   readonly does: string
 }
 
@@ -92,7 +92,7 @@ const SETTLING_CALLS: readonly FunctionName[] = [
   'cancelDepositRequest',
   'cancelRedeemRequest',
 ]
-/** Calls whose amount counts assets; all others count shares. */
+/** Functions whose amount is in assets. The amounts of all other functions are in shares. */
 const ASSET_CALLS: readonly FunctionName[] = ['deposit', 'requestDeposit', 'syncDeposit', 'claimDeposit', 'withdraw']
 
 /** Calls that claim a settled deposit before a withdrawal. They give the user shares but pay no assets. */
@@ -307,8 +307,8 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // A `max` withdrawal of a user without other shares redeems only shares of settled requests. Only the vault knows how many, so the number
-  // is not compared.
+  // A `max` withdrawal can consist only of shares whose request is settled, if the user has no others. Only the vault
+  // knows their number, so the number is not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {
@@ -488,7 +488,7 @@ function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigin
   return { outputAmount: readAmount(quote['outputAmount']) }
 }
 
-/** Reads transactions. Throws a Refusal unless each sends exactly this amount of native coin. */
+/** Reads transactions. Throws a Refusal unless each is on the chain `sentOn` and sends exactly `coin` of the native coin. */
 function readTransactions(list: unknown, sentOn: number, coin: bigint): Transaction[] {
   demand(Array.isArray(list), 'there is no list of transactions')
   return list.map((item) => {

@@ -80,7 +80,7 @@ function costsOf(prepared: Prepared): Amounts {
   return [shares, fee, deposit?.fee, quote?.inputAmount, quote?.feeTotal]
 }
 
-/** Returns true if an amount is worse than shown; an amount that is no longer known counts as worse. */
+/** Returns true if an amount is now worse than the page shows it. An amount that is no longer known counts as worse. */
 function isAnyWorse(now: Amounts, shown: Amounts, lossOf: (amount: bigint, agreed: bigint) => bigint): boolean {
   return shown.some((text, index) => {
     const [agreed, amount] = [parseAmount(text), parseAmount(now[index])]

@@ -26,8 +26,9 @@ export type Verdict<Extra = unknown> =
 /** Signing keys of the production host; empty until there is one. */
 export const PINNED_KEYS: readonly PublicKey[] = []
 
-/** Paths whose responses are not signed because they are public and cacheable: market data, and the service's own documents. */
+/** Paths of market data. Its responses are public and cacheable, so they are not signed. */
 const MARKETS = /\/portfolio-indexor\/(markets|token)\b/
+/** Paths of the service's own public documents, whose responses are not signed either. */
 const OWN_DOCUMENTS = /\/(health$|openapi\.json$|\.well-known\/)/
 /**
  * Paths of the operations whose response has transactions. Only the path's end is compared, because the service may be mounted under

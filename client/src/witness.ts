@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts'
 
 /** Caller's own blockchain node, and the tolerance for differences. */
 export type OwnNode = NodeAccess & {
-  /** Maximum difference between the response's shares or amounts and the node's, in percent; 1 by default. */
+  /** Maximum difference, in percent, between the shares or amounts in the response and the node's. The default is 1. */
   readonly tolerancePercent?: number | undefined
 }
 
@@ -18,7 +18,7 @@ export type MatchedResponse = {
   readonly steps: readonly Step[]
 }
 
-/** Result of checking a response at the caller's own node. */
+/** Result of checking a response at the caller's own node, which confirmed it. */
 export type Witnessed = {
   readonly chainId: number
   /** False if the node cannot simulate, or leaves out logs. Then `notes` list which checks were skipped. */
@@ -46,11 +46,11 @@ const VIEWS = {
 } as const
 type ViewName = keyof typeof VIEWS
 
-/** Functions of a withdrawal whose argument is exactly the amount paid. */
+/** Withdrawal functions whose argument is exactly the amount of assets paid. */
 const EXACT_ASSET_CALLS: readonly string[] = ['withdraw', 'cooldownAssets']
-/** Functions of a claim whose first returned word counts shares; other claims return assets. */
+/** Claim functions that return an amount of shares; the other claim functions return an amount of assets. */
 const RETURNS_SHARES: readonly Step['call'][] = ['claimDeposit', 'withdraw']
-/** Functions of a claim whose amount counts shares. */
+/** Claim functions whose argument is an amount of shares. */
 const TAKES_SHARES: readonly Step['call'][] = ['mint', 'redeem']
 
 const BASIS_POINTS = 10_000n
@@ -71,8 +71,8 @@ export function createWitness({ tolerancePercent = 1, ...access }: OwnNode): Wit
     const { chainId, user, transactions, approvals } = context
     const views = Object.entries(viewsOf(context)).map(([name, data]) => ({ name, to: context.vault, data }))
     const rpc = await openNode(access, chainId)
-    // The node's state lacks the approvals. So a vault call that needs an approval would revert, and is not tried. An approval for the
-    // bridge does not concern the vault's call.
+    // The node has not executed the approvals yet. A vault call that needs an approval would revert there, so it is not
+    // tried. An approval for the bridge does not concern the vault's call.
     const isReady =
       approvals === 0 || (patterned.preparation !== 'deposit' && context.response['isCrossChain'] === true)
     const sight = await dryRun(rpc, user, { views, transactions, first: isReady ? approvals : -1 })
@@ -216,7 +216,10 @@ type Checks = Context & {
   /** Permits this amount of a token to leave the user's account. */
   readonly allow: (token: Token, amount: bigint) => void
   readonly note: (text: string) => void
-  /** Throws a Refusal if a known value differs from `figure`, or if no value is known. */
+  /**
+   * Throws a Refusal if `figure`, which the response states, differs from one of these values. Undefined values are
+   * skipped. Also throws a Refusal if all values are undefined.
+   */
   readonly confirm: (what: string, figure: bigint, values: readonly Amount[]) => void
 }
 

@@ -60,8 +60,9 @@ export type Sources = {
 }
 
 /**
- * Builds the timeline, newest first: each deposit and withdrawal once, with its transfer. While a list has pages that are not loaded, the
- * timeline ends at that list's oldest loaded item. Open deposits and withdrawals are never cut off.
+ * Builds the timeline, newest first. Each deposit and withdrawal appears once, together with its transfer. While older
+ * deposits or withdrawals are not loaded yet, the timeline ends at the oldest loaded one. Open deposits and withdrawals
+ * are never cut off.
  */
 export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
   const start = [deposits, withdrawals]
@@ -303,7 +304,8 @@ function stepsOfEvents(transfer: GetTransferStatusResponse): readonly Step[] {
   const arrivals = new Set(events.flatMap(({ kind, txHash }) => (kind === 'filled' ? [txHash] : [])))
   return (
     events
-      // A transfer's arrival and its delivery in the same transaction are shown as one step.
+      // Two events of the same transaction are shown as one step: the tokens arrive (`filled`) and are delivered
+      // (`delivered`).
       .filter(({ kind, txHash }) => kind !== 'delivered' || !arrivals.has(txHash))
       .map(({ kind, chainId, txHash: hash, at, amount, token }) => {
         const asset = chainId === srcChain.id ? input : output

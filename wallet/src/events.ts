@@ -12,7 +12,7 @@ export type WebhookDelivery = {
   readonly isTaken: boolean
   readonly status: number | null
   readonly delayMs: number | null
-  /** Null if the body is no event. The event's type may be unknown to this wallet, such as that of a test event. */
+  /** Event in the body; null if the body is no event. Its type may be unknown to this wallet, such as that of a test event. */
   readonly event: WebhookEvent | null
 }
 

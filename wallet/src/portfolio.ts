@@ -23,7 +23,7 @@ export const CHAIN_OF_KEY: Readonly<Record<ChainKey, number>> = {
 }
 
 type Worth = {
-  /** Value in the chosen currency; null if no price is known. */
+  /** Present value in the chosen currency; null if no price is known. */
   readonly value: number | null
   /** Value of the same holding a day ago, in the chosen currency; null if unknown. */
   readonly valueBefore: number | null
@@ -108,8 +108,8 @@ export function keyOfToken(chainId: number, address: string): string {
 }
 
 /**
- * Lists the tokens held, the most valuable first. It leaves out tokens whose key is in `counted`: vault shares in a position would
- * otherwise count twice.
+ * Lists the tokens in the user's wallets, the most valuable first. It leaves out tokens whose key is in `counted`.
+ * These are vault shares whose value a position already contains.
  */
 export function listHoldings(
   { tokens, errors = {}, updated_at }: ListBalancesResponse,
@@ -143,8 +143,9 @@ export function listHoldings(
 }
 
 /**
- * Lists the chains whose balances or positions are missing from a total. A chain with outdated balances counts as complete, because these
- * balances include vault shares. `isWhole` is true if the balances cover all accounts whose positions count.
+ * Lists the chains whose balances or positions are missing from a total. A chain with outdated balances counts as
+ * complete, because these balances include vault shares. Its missing positions are then ignored only if `isWhole`: the
+ * balances are those of all accounts with positions.
  */
 export function listMissingChains(
   balances: ListBalancesResponse | undefined,
@@ -265,7 +266,8 @@ export function findCoin(coins: ListCoinsResponse, chainId: number, address: str
 export function sharesOf(positions: readonly Position[], vaults: readonly Vault[]): ReadonlySet<string> {
   return new Set(
     positions.map((position) => {
-      // While the vault is unknown, its own address counts as the share token's, because nearly every vault is its own share token.
+      // While the vault is unknown, its address is taken for the share token's address. Nearly every vault is its own
+      // share token.
       const token = findVault(vaults, position)?.yieldTokenAddress ?? position.vaultAddress
       return keyOfToken(position.chainId, token)
     }),

@@ -7,7 +7,7 @@ import { findCoin, toNumber } from './portfolio.ts'
 /** Address by which the service names a chain's native coin. */
 export const NATIVE_COIN = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
-/** Returns the supported coins on all chains, in the chosen currency, with their age. */
+/** Returns the supported coins on all chains with prices in the chosen currency, and the age of this data. */
 export function useCoins() {
   const currency = useCurrency()
   return useQuery({ ...queryAnswer(listCoins, useService(), { currency }), staleTime: 60_000 })

@@ -12,8 +12,8 @@ type Problem = {
 }
 
 /**
- * Describes an error in words for the user. Some API errors name a valid amount, which `tokens` serve to format. An error of unknown origin
- * keeps the first line of its message.
+ * Describes an error in words for the user. Some API errors name a valid amount; the text shows this amount only with
+ * its token in `tokens`. An error of unknown origin keeps the first line of its message.
  */
 export function describeProblem(error: unknown, tokens?: AmountTokens): Problem {
   if (error instanceof CallFailure) {

@@ -68,8 +68,8 @@ export function useBatchSender(
       try {
         return (await sendCalls(wagmi, { account, chainId, calls, forceAtomic: true })).id
       } catch (error) {
-        // Wallets refuse batches with many error codes, so after an error no batch is tried again. There is one exception: the account is
-        // already smart, and the user only declined this batch.
+        // Wallets refuse batches with many different error codes, so no batch is tried again after an error. One error
+        // is an exception: the account is already smart, and the user only declined this batch.
         if (status === 'ready' || !isRejection(error)) setRefused(true)
         throw error
       }

@@ -181,7 +181,7 @@ function Where({ children }: { children: React.ReactNode }) {
 
 type Claim = NonNullable<NonNullable<GetTransferStatusResponse['refund']>['claim']>
 
-/** Claims a refund that the bridge could not pay out. Only the account that is owed the refund can claim it. */
+/** Lets the user claim a refund that the bridge could not pay out. Only the account that is owed the refund can claim it. */
 function RefundClaim({
   transfer: { depositor, input, refund },
   claim,

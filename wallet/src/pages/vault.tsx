@@ -186,8 +186,9 @@ function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | und
   const [shares, value] = [BigInt(position.data.currentShares), BigInt(position.data.currentValue)]
   const oneShare = 10n ** BigInt(shareDecimals)
   const byPrice = (shares * BigInt(position.data.sharePrice)) / oneShare
-  // The share price is rounded down, so the product is too low by up to one unit a share. The position's value is exact, but may include
-  // open requests. So the value is returned only if the difference is rounding.
+  // Shares times price is too low by up to one unit a share, because the share price is rounded down. The position's
+  // value is exact, but may include open requests. So the exact value is returned only if both differ by no more than
+  // this rounding.
   return value - byPrice <= shares / oneShare + 1n ? value : byPrice
 }
 

@@ -81,7 +81,7 @@ type EarnedProps = {
   readonly symbol: string
   /** True if the token has a price. Earnings of zero are then shown in the currency, otherwise in the token. */
   readonly isPriced: boolean
-  /** True if a label beside it already says "Earned". */
+  /** True if a label beside the amount already says "Earned". */
   readonly isLabelled?: boolean
 }
 

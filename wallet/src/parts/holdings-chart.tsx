@@ -84,7 +84,7 @@ type Held = {
   readonly symbol: string
   readonly amount: number
   readonly value: number
-  /** True if past prices exist. Vault shares and tokens without a price have none. */
+  /** True if the token has past prices. Vault shares, and tokens without a present price, have none. */
   readonly hasPast: boolean
 }
 
@@ -110,7 +110,8 @@ function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly H
     const { chainId, address, symbol, units, decimals, value, isSpam, isShare } = holding
     const asset = isShare ? findVaultOfShare(vaults.data?.data ?? [], holding)?.depositTokenAddress : undefined
     const coin = asset && findCoin(coins.data?.data ?? [], chainId, asset)
-    // Vault shares have no past prices, so they count as an amount of their asset.
+    // Vault shares have no past prices. The chart shows them as the amount of the vault's asset that has the same
+    // value.
     if (asset && coin?.current_price && value !== null) {
       add(chainId, asset, {
         symbol: coin.contract_ticker_symbol,

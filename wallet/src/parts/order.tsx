@@ -3,7 +3,7 @@ type OrderProps<By extends string> = {
   readonly order: By
   /** True if names go from Z to A, or figures from the lowest to the highest. */
   readonly isReversed: boolean
-  /** Called with the column that the user chooses. The present sort column reverses the order. */
+  /** Called with the column that the user chooses. Choosing the present sort column reverses the order. */
   readonly onChoose: (by: By) => void
 }
 

@@ -11,7 +11,7 @@ const MIN_HEIGHT = 0.005
 const FONT = '12px ui-sans-serif, system-ui, sans-serif'
 /** Number by which the drawing library names the right side of a chart. */
 const RIGHT = 1
-/** Minimum width of the vertical scale, and width of one of its digits, in pixels. */
+/** Minimum width of the vertical scale in pixels. Labels with many digits, of DIGIT_WIDTH pixels each, widen it. */
 const MIN_SCALE_WIDTH = 36
 const DIGIT_WIDTH = 7
 /** Distance from an edge below which a label would be cut, in pixels. */

@@ -98,7 +98,7 @@ type RequestProps = {
   readonly place: Place
   readonly vault: Vault
   readonly estimate: EstimatedSettlement | null
-  /** End of the withdrawal's cooldown; null if the withdrawal waits for a settlement. */
+  /** Time at which the withdrawal's cooldown ends; null if the withdrawal waits for a settlement. */
   readonly claimableAt?: string | null
   readonly children: React.ReactNode
 }

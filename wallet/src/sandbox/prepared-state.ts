@@ -2,7 +2,8 @@ import type { Config } from '../config.ts'
 import { fetchRoom } from './use-room.ts'
 
 /**
- * Returns the configuration of the sandbox's prepared state whose name this iframe has. In any other window, returns `config` unchanged.
+ * Returns the configuration for the prepared state that the sandbox shows in this iframe. The iframe's name is the name
+ * of the state. In any other window, returns `config` unchanged.
  */
 export async function showPreparedState(config: Config): Promise<Config> {
   if (!window.name || !config.sandbox) return config
