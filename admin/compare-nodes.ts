@@ -16,7 +16,7 @@ export type ComparedNode = {
 }
 
 /** Result of comparing the nodes of a chain at one block, in words. Both lists are empty if the nodes agree. */
-export type Comparison = {
+export type NodeComparison = {
   readonly block: bigint
   readonly differences: readonly string[]
   /** Results that one node does not return although another does. */
@@ -37,7 +37,7 @@ const Events = z.array(Log)
  * Compares nodes of one chain at the lowest of their last blocks: the block's hash, the result of a call to the contract Multicall3, and
  * token transfers.
  */
-export async function compareNodes(nodes: readonly ComparedNode[]): Promise<Comparison> {
+export async function compareNodes(nodes: readonly ComparedNode[]): Promise<NodeComparison> {
   const block = nodes.reduce((lowest, { head }) => min(lowest, head), nodes[0]?.head ?? 0n)
   const questions = requestsAt(block)
   const compared = await Promise.all(

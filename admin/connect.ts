@@ -172,7 +172,7 @@ export function connectStage(stage: Stage): Admin {
       checkAccess: () => checkAccess(client, examined.probeTable),
       stage,
       // The module loads only when needed: its AWS clients take a quarter of a second, and `npm start` does not use them.
-      openAccount: async () => (await import('./stage/aws-account.ts')).awsAccount(),
+      openAccount: async () => (await import('./stage/aws-account.ts')).openAwsAccount(),
       countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
     },
     keyEnvironment: stage === 'prod' ? 'live' : 'test',

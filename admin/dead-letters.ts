@@ -7,7 +7,7 @@ import {
   type SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs'
-import { deadLettersName, QUEUE_KEYS, queueName } from '../infra/queues.ts'
+import { deadLetterQueueName, QUEUE_KEYS, queueName } from '../infra/queues.ts'
 
 type Surroundings = {
   readonly sleep: (ms: number) => Promise<unknown>
@@ -117,7 +117,7 @@ export function createDeadLetters(client: SQSClient, stage: string, { sleep, say
     return { queue, count, letters: [...letters.values()] }
   }
 
-  const deadNames = new Map(QUEUE_KEYS.map((key) => [queueName(stage, key), deadLettersName(stage, key)]))
+  const deadNames = new Map(QUEUE_KEYS.map((key) => [queueName(stage, key), deadLetterQueueName(stage, key)]))
   const ofEach = <T>(work: (queue: string, deadName: string) => Promise<T>) =>
     Promise.all([...deadNames].map(([queue, deadName]) => work(queue, deadName)))
   const describeDead = (queue: string) => {

@@ -8,12 +8,12 @@ import { once } from '../lib/core/once.ts'
 import type { PinStore } from '../lib/vaults/pin-store.ts'
 import type { ClientsAdminStore } from './clients.ts'
 import type { DeadLetters } from './dead-letters.ts'
-import { checkPermissions, checkQuota, type ExaminedAccount } from './doctor/account.ts'
-import { type AlarmScope, checkSubscribers, type Subscribers } from './doctor/alarms.ts'
-import { checkTables, type ProbeTable } from './doctor/aws.ts'
+import { checkPermissions, checkQuota, type AwsAccountReader } from './doctor/account.ts'
+import { type AlarmScope, checkSubscribers, type SubscriberCounts } from './doctor/alarms.ts'
+import { checkTables, type TableProbe } from './doctor/aws.ts'
 import { checkClients, checkVaults } from './doctor/clients.ts'
 import { checkEdge, checkRates } from './doctor/edge.ts'
-import { describeFindings, examine } from './doctor/examine.ts'
+import { describeFindings, runChecks } from './doctor/examine.ts'
 import { type Check, type Finding, guideSection } from './doctor/finding.ts'
 import { checkMarket, checkRecords } from './doctor/jobs.ts'
 import { checkChainNodes, readNodes } from './doctor/nodes.ts'
@@ -27,12 +27,12 @@ export type DoctorServices = {
   readonly stage: Stage | undefined
   /** Lists reasons why AWS cannot be called at all; empty for the local service. */
   readonly checkAccess: () => Promise<readonly Finding[]>
-  readonly probeTable: ProbeTable
+  readonly probeTable: TableProbe
   readonly readSecret: ReadSecret
   /** Counts the subscribers of alarms; undefined for the local service. */
-  readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmScope) => Promise<Subscribers>) | undefined
+  readonly countSubscribers: ((stage: Stage, alarmsOf: AlarmScope) => Promise<SubscriberCounts>) | undefined
   /** Opens the AWS account; undefined for the local service. */
-  readonly openAccount: (() => Promise<ExaminedAccount>) | undefined
+  readonly openAccount: (() => Promise<AwsAccountReader>) | undefined
   readonly cache: Pick<SharedCache, 'get'>
   readonly fetch: typeof fetch
   /** Time limit of one check in milliseconds; `questionMs` is the limit of one request to another server. */
@@ -72,10 +72,10 @@ export class FailedExamination extends Error {
 export async function runDoctor(admin: Admin, stagesFile: string | undefined): Promise<string[]> {
   const { limitMs, checkAccess, openAccount } = admin.examined
   const limits = { limitMs, say: admin.nodes.say }
-  const hindrances = await examine([{ name: 'AWS', look: checkAccess }], limits)
+  const hindrances = await runChecks([{ name: 'AWS', look: checkAccess }], limits)
   // The account's AWS clients load before the checks begin: loading them later would delay the checks' requests.
   const account = await openAccount?.()
-  const findings = hindrances.length > 0 ? hindrances : await examine(listChecks(admin, account, stagesFile), limits)
+  const findings = hindrances.length > 0 ? hindrances : await runChecks(listChecks(admin, account, stagesFile), limits)
   const lines = describeFindings(findings)
   if (findings.some(({ mark }) => mark === 'FAIL')) throw new FailedExamination(lines)
   return lines
@@ -83,7 +83,7 @@ export async function runDoctor(admin: Admin, stagesFile: string | undefined): P
 
 function listChecks(
   admin: Admin,
-  account: ExaminedAccount | undefined,
+  account: AwsAccountReader | undefined,
   stagesFile: string | undefined,
 ): readonly Check[] {
   const { clients, pinStore, records, deadLetters, examined, now } = admin

@@ -24,7 +24,7 @@ type RestoreRequest = {
 }
 
 /** Numbers of items in the restored table: all, those missing from the stage's table, and those that differ there. */
-export type Comparison = { readonly items: number; readonly missing: number; readonly different: number }
+export type RestoreCounts = { readonly items: number; readonly missing: number; readonly different: number }
 
 const Item = z.looseObject({ pk: z.string(), sk: z.string() })
 
@@ -34,14 +34,14 @@ const Item = z.looseObject({ pk: z.string(), sk: z.string() })
  * read; earlier writes stay, and the function can run again.
  */
 export function createItemsRestorer({ dynamo, nameOf, now, say }: RestoreServices) {
-  return async ({ table, from, partition = '', isReplaced, isConfirmed }: RestoreRequest): Promise<Comparison> => {
+  return async ({ table, from, partition = '', isReplaced, isConfirmed }: RestoreRequest): Promise<RestoreCounts> => {
     const own = createOperatorTable(dynamo, nameOf(table))
     const { timeToLive = '' }: TableDefinition = TABLES[table]
     const hasExpired = (item: z.output<typeof Item>) => {
       const end = item[timeToLive]
       return typeof end === 'number' && end * 1000 <= now()
     }
-    let sum: Comparison = { items: 0, missing: 0, different: 0 }
+    let sum: RestoreCounts = { items: 0, missing: 0, different: 0 }
     for await (const page of createOperatorTable(dynamo, from).scan(Item, { isConsistent: true })) {
       const items = page.filter((item) => item.pk.startsWith(partition) && !hasExpired(item))
       const found = await own.getMany(

@@ -565,7 +565,7 @@ export class Alarms {
 }
 
 /** Adds the alarm that stops a deploy if too many calls of the new version fail. The alarm notifies nobody; CodeDeploy reads its state. */
-export function newVersionAlarm(deployed: ServiceFunction, namespace: string, name: FunctionName): Alarm {
+export function addNewVersionAlarm(deployed: ServiceFunction, namespace: string, name: FunctionName): Alarm {
   const period = Duration.minutes(10)
   const { version } = deployed.lambda.currentVersion
   const metricName = `${name} errors by version`

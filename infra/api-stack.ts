@@ -6,7 +6,7 @@ import { ArnFormat, CfnOutput, Stack, type StackProps } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { addDashboard } from './dashboard.ts'
-import { CORS, type Stage } from './environments.ts'
+import { CORS_SETTINGS, type Stage } from './environments.ts'
 import { CONSUMERS, ENDPOINTS, type FunctionName, functionName, JOBS } from './functions.ts'
 import { QUEUE_KEYS } from './queues.ts'
 import type { SharedStack } from './shared-stack.ts'
@@ -104,11 +104,11 @@ export class ApiStack extends Stack {
       'x-amazon-apigateway-cors': {
         allowOrigins: corsOrigins,
         allowMethods: [...methods].filter((method) => method !== 'ANY'),
-        allowHeaders: CORS.allowHeaders,
-        exposeHeaders: CORS.exposeHeaders,
+        allowHeaders: CORS_SETTINGS.allowHeaders,
+        exposeHeaders: CORS_SETTINGS.exposeHeaders,
         // Callers authenticate with headers only; the API uses no cookie.
         allowCredentials: false,
-        maxAge: CORS.maxAgeSeconds,
+        maxAge: CORS_SETTINGS.maxAgeSeconds,
       },
       paths,
       components: {

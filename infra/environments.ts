@@ -34,7 +34,7 @@ const EXAMPLE_APPS = {
 }
 
 /** Environment of the local service. */
-export const LOCAL = {
+export const LOCAL_ENVIRONMENT = {
   corsOrigins: LOCALHOST,
   relyingParty: { id: 'localhost', name: 'Vaultline', ...EXAMPLE_APPS },
   // The limits are high, because all requests on one machine come from one address.
@@ -42,7 +42,7 @@ export const LOCAL = {
 } as const satisfies Environment
 
 /** CORS headers, and the seconds for which a browser may cache the response to a preflight. All environments use the same values. */
-export const CORS = {
+export const CORS_SETTINGS = {
   allowHeaders: ['content-type', 'x-join-key', 'authorization', 'platform', 'content-digest', 'if-none-match'],
   exposeHeaders: [
     'x-request-id',
@@ -61,7 +61,7 @@ export const CORS = {
 } as const
 
 /** Returns the environment variables of functions that handle users, with values as JSON. */
-export function accountSettings({ corsOrigins, relyingParty, rateLimits }: Environment) {
+export function buildAccountVariables({ corsOrigins, relyingParty, rateLimits }: Environment) {
   return {
     relyingParty: JSON.stringify({ ...relyingParty, webOrigins: corsOrigins }),
     rateLimits: JSON.stringify(rateLimits),

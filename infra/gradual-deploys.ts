@@ -2,7 +2,7 @@ import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { type Stack, Validations } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { newVersionAlarm } from './alarms.ts'
+import { addNewVersionAlarm } from './alarms.ts'
 import type { FunctionName } from './functions.ts'
 import type { ServiceFunction } from './service-function.ts'
 
@@ -37,7 +37,7 @@ export class GradualDeploys extends Construct {
       role: this.#role,
       alias: deployed.live,
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES,
-      alarms: [newVersionAlarm(deployed, this.#namespace, name)],
+      alarms: [addNewVersionAlarm(deployed, this.#namespace, name)],
     })
   }
 }

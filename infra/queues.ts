@@ -28,6 +28,6 @@ export function queueName(stage: string, queue: QueueKey): string {
 }
 
 /** Returns the name of a queue's dead-letter queue. */
-export function deadLettersName(stage: string, queue: QueueKey): string {
+export function deadLetterQueueName(stage: string, queue: QueueKey): string {
   return `${queueName(stage, queue)}-dead`
 }

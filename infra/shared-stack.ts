@@ -10,7 +10,7 @@ import { buildVariables, type Resource, type SecretResource, type Uses } from '.
 import { Alarms, addAlarmsTopic } from './alarms.ts'
 import { addBudget } from './budget.ts'
 import {
-  accountSettings,
+  buildAccountVariables,
   alarmsTopicName,
   configSecretName,
   identitySecretName,
@@ -19,7 +19,7 @@ import {
   webhookKeySecretName,
 } from './environments.ts'
 import { type FunctionName, functionName } from './functions.ts'
-import { deadLettersName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from './queues.ts'
+import { deadLetterQueueName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from './queues.ts'
 import type { FunctionSettings } from './service-function.ts'
 import type { StageEnvironment } from './stages.ts'
 import { TABLE_KEYS, TABLES, type TableDefinition, type TableKey, tableName } from './tables.ts'
@@ -72,7 +72,7 @@ export class SharedStack extends Stack {
       identity: identitySecretName(stage),
       signing: signingSecretName(stage),
       webhookKey: webhookKeySecretName(stage),
-      ...accountSettings(environment),
+      ...buildAccountVariables(environment),
       webhookReach: 'public',
       version,
     }
@@ -116,7 +116,7 @@ export class SharedStack extends Stack {
   }
 
   queueNames(key: QueueKey) {
-    return { queue: queueName(this.#stage, key), deadLetters: deadLettersName(this.#stage, key) }
+    return { queue: queueName(this.#stage, key), deadLetters: deadLetterQueueName(this.#stage, key) }
   }
 
   #queueUrl(key: QueueKey): string {
@@ -181,7 +181,7 @@ export class SharedStack extends Stack {
     const deadLetters = new Queue(this, `${key}-dead-letters`, {
       ...safe,
       // The name is fixed, because operators' commands address the queues by the stage's name.
-      queueName: deadLettersName(this.#stage, key),
+      queueName: deadLetterQueueName(this.#stage, key),
       retentionPeriod: Duration.days(14),
     })
     new Queue(this, key, {

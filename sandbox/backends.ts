@@ -3,10 +3,10 @@ import type * as z from 'zod'
 import type { Admin } from '../admin/admin.ts'
 import { localAdmin } from '../admin/connect.ts'
 import {
-  accountSettings,
+  buildAccountVariables,
   configSecretName,
   identitySecretName,
-  LOCAL,
+  LOCAL_ENVIRONMENT,
   signingSecretName,
   webhookKeySecretName,
 } from '../infra/environments.ts'
@@ -195,7 +195,7 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
       WEBHOOK_KEY_SECRET,
       ...queues.variables,
       WEBHOOK_REACH: 'loopback',
-      ...buildVariables(accountSettings(LOCAL)),
+      ...buildVariables(buildAccountVariables(LOCAL_ENVIRONMENT)),
     },
     admin: localAdmin({
       dynamo: dynamo.connection,

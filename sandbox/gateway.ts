@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { APIGatewayProxyStructuredResultV2, Context, SQSBatchResponse } from 'aws-lambda'
 import { consumers, endpoints, jobs } from '../functions/contracts.ts'
-import { CORS } from '../infra/environments.ts'
+import { CORS_SETTINGS } from '../infra/environments.ts'
 import { AppError, type ErrorCode } from '../lib/core/errors.ts'
 import { type EndpointContract, methodsOf } from '../lib/frame/contract.ts'
 import { errorReply } from '../lib/frame/replies.ts'
@@ -178,9 +178,9 @@ function corsHeadersFor(origin: string | undefined, { allowOrigins }: Cors): Rec
   return {
     'access-control-allow-origin': origin,
     'access-control-allow-methods': 'GET,POST,DELETE,OPTIONS',
-    'access-control-allow-headers': CORS.allowHeaders.join(','),
-    'access-control-expose-headers': CORS.exposeHeaders.join(','),
-    'access-control-max-age': CORS.maxAgeSeconds.toString(),
+    'access-control-allow-headers': CORS_SETTINGS.allowHeaders.join(','),
+    'access-control-expose-headers': CORS_SETTINGS.exposeHeaders.join(','),
+    'access-control-max-age': CORS_SETTINGS.maxAgeSeconds.toString(),
     vary: 'origin',
   }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
-import { deadLettersName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
+import { deadLetterQueueName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
 import { buildVariables, type QueueResource } from '../lib/frame/resources.ts'
 import { listen } from './listen.ts'
 import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueFaults, split } from './queues/broker.ts'
@@ -106,7 +106,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const all = new Map(
     QUEUE_KEYS.map((key) => {
       const { visibilitySeconds, maxReceives: mostReceives, keptDays } = QUEUES[key]
-      const deadLetters = broker.create(deadLettersName('local', key), visibilitySeconds, { keptDays: DEAD_DAYS })
+      const deadLetters = broker.create(deadLetterQueueName('local', key), visibilitySeconds, { keptDays: DEAD_DAYS })
       return [key, broker.create(queueName('local', key), visibilitySeconds, { deadLetters, mostReceives, keptDays })]
     }),
   )

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { seedClient } from '../admin/operations/seed-client.ts'
 import { confirmVault } from '../admin/operations/vaults.ts'
-import { accountSettings, LOCAL } from '../infra/environments.ts'
+import { buildAccountVariables, LOCAL_ENVIRONMENT } from '../infra/environments.ts'
 import { buildVariables } from '../lib/frame/resources.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { ACCOUNTS, SOLANA_WALLET } from './accounts.ts'
@@ -111,7 +111,7 @@ async function start(): Promise<void> {
   const controlsUrl = `${baseUrl}/sandbox`
   const roomUrl = `${walletUrl}/sandbox`
   const receivedUrl = `${controlsUrl}/webhooks/received`
-  const origins = [...new Set([walletUrl, baseUrl, ...LOCAL.corsOrigins, ...settings.origins])]
+  const origins = [...new Set([walletUrl, baseUrl, ...LOCAL_ENVIRONMENT.corsOrigins, ...settings.origins])]
   const { acrossApi, coinGecko, defiLlama, liFi, goldRush, alchemy, solana, merkl } = backends.providers
   const receiver = await startReceiver(Date.now)
   stops.push(receiver.stop)
@@ -143,7 +143,7 @@ async function start(): Promise<void> {
   )
   stops.push(controls.stop)
   // Pages of all origins that may call the API may also register passkeys.
-  const variables = buildVariables(accountSettings({ ...LOCAL, corsOrigins: origins }))
+  const variables = buildVariables(buildAccountVariables({ ...LOCAL_ENVIRONMENT, corsOrigins: origins }))
   await startService(service, {
     environment: { ...backends.environment, ...variables, SERVICE_VERSION: packageJson.version },
     gateway: {

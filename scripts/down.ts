@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { AdminError } from '../admin/admin.ts'
 import { describeFailure } from '../admin/command-line.ts'
-import { awsAccount } from '../admin/stage/aws-account.ts'
-import { takeDown } from '../admin/stage/take-down.ts'
+import { openAwsAccount } from '../admin/stage/aws-account.ts'
+import { takeDownStage } from '../admin/stage/take-down.ts'
 import { STAGES } from '../infra/environments.ts'
 import { readOptions } from './options.ts'
 
@@ -27,11 +27,11 @@ if (options) await main(options)
 async function main({ stage, force, yes }: NonNullable<typeof options>): Promise<void> {
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stderr }) : undefined
   try {
-    await takeDown(
+    await takeDownStage(
       stage,
       { isForced: force },
       {
-        accountIn: awsAccount,
+        accountIn: openAwsAccount,
         ask: async (question) => {
           if (yes) return stage
           if (terminal) return await terminal.question(`${question}: `)

@@ -8,9 +8,9 @@ import { AdminError } from '../admin/admin.ts'
 import { describeFailure } from '../admin/command-line.ts'
 import { connectStage } from '../admin/connect.ts'
 import { FailedExamination, runDoctor } from '../admin/doctor.ts'
-import { type Ask, readAnswers } from '../admin/stage/answers.ts'
-import { awsAccount } from '../admin/stage/aws-account.ts'
-import { bringUp, type EndedProcess } from '../admin/stage/bring-up.ts'
+import { type Prompter, readAnswers } from '../admin/stage/answers.ts'
+import { openAwsAccount } from '../admin/stage/aws-account.ts'
+import { bringUpStage, type ProcessResult } from '../admin/stage/bring-up.ts'
 import { billIdleStage } from './cost/bill.ts'
 import { COUNTS_FILE, CountsFile } from './cost/counts.ts'
 import { readOptions } from './options.ts'
@@ -43,12 +43,12 @@ if (options) await main(options)
 
 async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNullable<typeof options>): Promise<void> {
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stderr }) : undefined
-  const ask: Ask | undefined = terminal && ((question, fallback) => terminal.question(`${question} [${fallback}]: `))
+  const ask: Prompter | undefined = terminal && ((question, fallback) => terminal.question(`${question} [${fallback}]: `))
   const counted = CountsFile.parse(JSON.parse(await readFile(COUNTS_FILE, 'utf8')))
   try {
     const flags = { stage, domain, alarms, nodes, vault }
-    await bringUp(await readAnswers(flags, { ask, acceptsDefaults: yes }), {
-      accountIn: awsAccount,
+    await bringUpStage(await readAnswers(flags, { ask, acceptsDefaults: yes }), {
+      accountIn: openAwsAccount,
       connect: connectStage,
       cdk: (words) => run([join('node_modules', 'aws-cdk', 'bin', 'cdk'), ...words], { isEchoed: true }),
       smoke: (url, apiKey) => run([join('scripts', 'smoke.ts'), '--url', url], { apiKey }),
@@ -84,7 +84,7 @@ async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNul
 async function run(
   words: readonly string[],
   { isEchoed = false, apiKey }: { readonly isEchoed?: boolean; readonly apiKey?: string | undefined },
-): Promise<EndedProcess> {
+): Promise<ProcessResult> {
   const env = { ...process.env, ...(apiKey && { API_KEY: apiKey }) }
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'], env })
   let tail = ''

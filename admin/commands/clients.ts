@@ -14,7 +14,7 @@ import {
   optionHelp,
   splitList,
 } from '../command.ts'
-import { createClient, getClient, issueKey, limitKey, revokeKey } from '../operations/clients.ts'
+import { createClient, getClient, issueKey, updateKeyLimits, revokeKey } from '../operations/clients.ts'
 
 const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
 
@@ -143,7 +143,7 @@ export const CLIENT_COMMANDS: Commands = {
     z.object({ client: clientId, key: apiKey, ...limitOptions.shape }),
     async (admin, { client, key, ...changes }) => {
       const { vaults } = (await getClient(admin, client)).client
-      const { limits } = await limitKey(admin, { clientId: client, keyId: key, changes })
+      const { limits } = await updateKeyLimits(admin, { clientId: client, keyId: key, changes })
       return [
         `Key ${key} of client ${client}, within a minute:`,
         ...describeLimits(limits, vaults),

@@ -3,7 +3,7 @@ import { Timestamp } from '../../lib/core/codecs.ts'
 import { EdgeKeyHash } from '../../lib/frame/edge.ts'
 import { keyIdOf } from '../../lib/signing/keys.ts'
 import { buildCommand, type Commands, formatColumns, optionHelp } from '../command.ts'
-import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, useSigningKey } from '../operations/keys.ts'
+import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, activateSigningKey } from '../operations/keys.ts'
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 
@@ -39,7 +39,7 @@ export const KEY_COMMANDS: Commands = {
     'Signs responses with this key from now on. The previous key stays published.',
     z.object({ key: signingKey }),
     async (admin, { key }) => {
-      await useSigningKey(admin, key)
+      await activateSigningKey(admin, key)
       return [
         `Key ${key} signs responses within five minutes.`,
         'Next: remove-signing-key, once no client verifies responses of the other key.',

@@ -13,8 +13,8 @@ import {
 } from '../command.ts'
 import {
   addWebhook,
-  dropGivenUp,
-  listGivenUp,
+  dropGivenUpEvents,
+  listGivenUpEvents,
   listWebhooks,
   removeWebhook,
   resumeWebhooks,
@@ -95,7 +95,7 @@ export const WEBHOOK_COMMANDS: Commands = {
     async (admin, { client }) =>
       formatColumns(
         ['CLIENT', 'WEBHOOK', 'SEQUENCE', 'TYPE', 'SINCE'],
-        (await listGivenUp(admin, client)).map(({ clientId, webhookId, sequence, type, at }) => [
+        (await listGivenUpEvents(admin, client)).map(({ clientId, webhookId, sequence, type, at }) => [
           clientId,
           webhookId,
           String(sequence),
@@ -115,7 +115,7 @@ export const WEBHOOK_COMMANDS: Commands = {
       yes: buildFlagSchema('Do it; without it, only shows their number'),
     }),
     async (admin, { client, webhook, yes }) => {
-      const dropped = await dropGivenUp(admin, { clientId: client, webhookId: webhook }, { isConfirmed: yes })
+      const dropped = await dropGivenUpEvents(admin, { clientId: client, webhookId: webhook }, { isConfirmed: yes })
       return [`Events that are never sent again: ${dropped}.`]
     },
   ),

@@ -1,14 +1,14 @@
 import type { Stage } from '../../infra/environments.ts'
 import type { AwsAccount } from '../stage/aws-account.ts'
-import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from '../stage/quota.ts'
+import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS_COMMAND } from '../stage/quota.ts'
 import { listOperatorPermissions } from '../stage/rights.ts'
 import { type Finding, guideSection } from './finding.ts'
 
 /** Functions that read an AWS account, as far as the command `doctor` needs them. */
-export type ExaminedAccount = Pick<AwsAccount, 'identify' | 'countExecutions' | 'listDenied'>
+export type AwsAccountReader = Pick<AwsAccount, 'identify' | 'countExecutions' | 'listDenied'>
 
 /** Checks the account's limit of concurrent function executions. Sends one request. */
-export async function checkQuota({ countExecutions }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
+export async function checkQuota({ countExecutions }: AwsAccountReader, stage: Stage): Promise<Finding[]> {
   const name = 'quota'
   const executions = await countExecutions().catch(orUndefinedIfDenied)
   if (executions === undefined) {
@@ -18,11 +18,11 @@ export async function checkQuota({ countExecutions }: ExaminedAccount, stage: St
   const found = `${executions} functions at a time`
   if (executions >= MIN_CONCURRENT_EXECUTIONS) return [{ mark: 'ok', name, found }]
   const mark = stage === 'prod' ? 'FAIL' : 'WARN'
-  return [{ mark, name, found: `${found}: users get 503 beyond`, remedy: RAISE_EXECUTIONS }]
+  return [{ mark, name, found: `${found}: users get 503 beyond`, remedy: RAISE_EXECUTIONS_COMMAND }]
 }
 
 /** Checks that the caller has the IAM permissions that an operator's commands need. Sends seven requests. */
-export async function checkPermissions({ identify, listDenied }: ExaminedAccount, stage: Stage): Promise<Finding[]> {
+export async function checkPermissions({ identify, listDenied }: AwsAccountReader, stage: Stage): Promise<Finding[]> {
   const name = 'grants'
   const denied = await listDenied(listOperatorPermissions(await identify(), stage))
   if (!denied) return [{ mark: 'skip', name, found: 'AWS does not let your role look at its rights' }]

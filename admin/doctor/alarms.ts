@@ -10,7 +10,7 @@ import { type Finding, formatCount, guideSection } from './finding.ts'
 export type AlarmScope = 'stage' | 'edge'
 
 /** Numbers of confirmed and unconfirmed subscribers of a stage's alarms. */
-export type Subscribers = { readonly confirmed: number; readonly pending: number }
+export type SubscriberCounts = { readonly confirmed: number; readonly pending: number }
 
 /** Maximum pages of subscriptions that are read, with a hundred subscriptions each. */
 const MAX_PAGES = 10
@@ -20,7 +20,7 @@ export async function countSubscribers(
   { snsIn, sqs }: { readonly snsIn: (region?: string) => SNSClient; readonly sqs: SQSClient },
   stage: Stage,
   alarmsOf: AlarmScope,
-): Promise<Subscribers> {
+): Promise<SubscriberCounts> {
   const [topic, elsewhere] =
     alarmsOf === 'edge' ? [edgeAlarmsTopicName(stage), EDGE_REGION] : [alarmsTopicName(stage), undefined]
   const sns = snsIn(elsewhere)
@@ -45,7 +45,7 @@ export async function countSubscribers(
 }
 
 /** Checks that a stage's alarms reach a confirmed subscriber. */
-export function checkSubscribers({ confirmed, pending }: Subscribers, stage: Stage, alarmsOf: AlarmScope): Finding {
+export function checkSubscribers({ confirmed, pending }: SubscriberCounts, stage: Stage, alarmsOf: AlarmScope): Finding {
   const [name, topic] =
     alarmsOf === 'edge'
       ? ['alarms of the edge', `${edgeAlarmsTopicName(stage)} in ${EDGE_REGION}`]

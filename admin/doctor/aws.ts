@@ -5,10 +5,10 @@ import type { Table } from '../../lib/aws/table.ts'
 import { describeReason, type Finding, guideSection } from './finding.ts'
 
 /** Function that throws if an environment's table cannot be read. It sends one request, the smallest possible. */
-export type ProbeTable = (table: TableKey) => Promise<void>
+export type TableProbe = (table: TableKey) => Promise<void>
 
 /** Returns a function that reads one item of a table, and throws if the read fails. */
-export function createTableProbe(open: (table: TableKey) => Table): ProbeTable {
+export function createTableProbe(open: (table: TableKey) => Table): TableProbe {
   return async (table) => {
     await open(table).get(z.unknown(), { pk: 'doctor', sk: 'doctor' }, { isConsistent: false })
   }
@@ -21,7 +21,7 @@ const REFUSED_CREDENTIALS = ['UnrecognizedClientException', 'ExpiredTokenExcepti
  * Checks that the AWS client has a region and credentials that AWS accepts. Without them no other check works. Sends one request to a
  * table.
  */
-export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, probe: ProbeTable): Promise<Finding[]> {
+export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, probe: TableProbe): Promise<Finding[]> {
   const lacks = async (what: string, resolve: () => Promise<unknown>) =>
     await resolve().then(
       () => [],
@@ -38,14 +38,14 @@ export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, pr
  * Returns the reason why AWS refuses the credentials; undefined if AWS accepts the credentials, even if the request fails for another
  * reason.
  */
-async function describeRefusal(probe: ProbeTable): Promise<string | undefined> {
+async function describeRefusal(probe: TableProbe): Promise<string | undefined> {
   const error = await probe('clients').catch((failure: unknown) => failure)
   const isRefused = error instanceof Error && REFUSED_CREDENTIALS.includes(error.name)
   return isRefused ? `it refuses your credentials (${describeReason(error)})` : undefined
 }
 
 /** Checks that each table exists and can be read. Sends one request to each. */
-export async function checkTables(probe: ProbeTable): Promise<Finding[]> {
+export async function checkTables(probe: TableProbe): Promise<Finding[]> {
   const findings = await Promise.all(
     TABLE_KEYS.map((table) =>
       probe(table).then(

@@ -9,7 +9,7 @@ type Limits = {
 const PATIENCE_MS = 1_000
 
 /** Runs these checks concurrently and returns their findings in order. A check that throws or exceeds the time limit results in a FAIL. */
-export async function examine(checks: readonly Check[], { limitMs, say }: Limits): Promise<readonly Finding[]> {
+export async function runChecks(checks: readonly Check[], { limitMs, say }: Limits): Promise<readonly Finding[]> {
   const waiting = new Set(checks.map(({ name }) => name))
   const patience = setInterval(() => say(`Waiting for ${[...waiting].join(', ')} …`), PATIENCE_MS)
   try {

@@ -59,7 +59,7 @@ export async function issueKey(
  * Changes the limits of an API key and returns the changed key. Throws an AdminError for an unknown key, or limits that contradict each
  * other.
  */
-export async function limitKey(
+export async function updateKeyLimits(
   admin: Admin,
   { clientId, keyId, changes }: { clientId: string; keyId: string; changes: LimitChanges },
 ): Promise<ApiKey> {

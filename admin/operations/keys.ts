@@ -19,7 +19,7 @@ export async function addSigningKey({ signingKeys, now }: Admin) {
  * Makes this key sign from now on; the previous signing key stays published. Throws an AdminError for an unknown key, or if the key signs
  * already.
  */
-export async function useSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
+export async function activateSigningKey({ signingKeys }: Admin, keyId: string): Promise<void> {
   const keys = await signingKeys.read()
   const [first] = keys
   const key = findKey(keys, keyId)

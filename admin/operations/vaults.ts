@@ -8,7 +8,7 @@ import { type Admin, AdminError } from '../admin.ts'
 import { getClient } from './clients.ts'
 
 /** Texts with which a client presents a vault. Defaults: the vault's own name, `<chain id>-<address>` as `poolId`, and empty texts. */
-export type Presentation = {
+export type VaultPresentation = {
   readonly [Field in 'poolId' | 'name' | 'description' | 'logoUrl' | 'riskProfile' | 'riskProtocol']?:
     | Vault[Field]
     | undefined
@@ -20,7 +20,7 @@ type NewVault = {
   firstBlock?: number | undefined
   accepted?: readonly AcceptedFlaw[]
 } & VaultKey &
-  Presentation
+  VaultPresentation
 
 /** Options by which an operator accepts a vault that would be refused. */
 export type AcceptedFlaw = 'accept-no-exit' | 'accept-mixed-up' | 'accept-untried' | 'accept-unknown-version'

@@ -28,7 +28,7 @@ export async function listWebhooks(
 }
 
 /** Lists the events that webhooks of one client, or of all clients, did not accept in ten attempts. */
-export async function listGivenUp(admin: Admin, clientId: string | undefined): Promise<GivenUpEvent[]> {
+export async function listGivenUpEvents(admin: Admin, clientId: string | undefined): Promise<GivenUpEvent[]> {
   const events: GivenUpEvent[] = []
   for (const id of await listClientIds(admin, clientId)) events.push(...(await admin.webhooks.listGivenUp(id)))
   return events
@@ -49,7 +49,7 @@ export async function resumeWebhooks(admin: Admin, clientId: string | undefined)
  * Deletes the given-up events (not accepted in ten attempts) of one client, of one webhook, or of all clients. Returns the number of
  * events. Throws an AdminError without the operator's confirmation, or while the service sends events to one of the webhooks.
  */
-export async function dropGivenUp(
+export async function dropGivenUpEvents(
   admin: Admin,
   { clientId, webhookId }: { clientId: string | undefined; webhookId: string | undefined },
   { isConfirmed }: { isConfirmed: boolean },
@@ -58,7 +58,7 @@ export async function dropGivenUp(
   if (webhookId !== undefined && !(await listWebhooks(admin, clientId)).some(({ id }) => isMeant(id))) {
     throw new AdminError(`There is no webhook ${webhookId}. See list-webhooks.`)
   }
-  const events = (await listGivenUp(admin, clientId)).filter((event) => isMeant(event.webhookId))
+  const events = (await listGivenUpEvents(admin, clientId)).filter((event) => isMeant(event.webhookId))
   const webhooks = [...new Map(events.map((event) => [`${event.clientId} ${event.webhookId}`, event])).values()]
   if (!isConfirmed) {
     throw new AdminError(

@@ -26,7 +26,7 @@ export type Answers = {
 export type AnswerFlags = Readonly<Record<keyof typeof QUESTIONS, string | undefined>>
 
 /** Prompts on a terminal and returns the typed text, or the fallback for an empty line. */
-export type Ask = (question: string, fallback: string) => Promise<string>
+export type Prompter = (question: string, fallback: string) => Promise<string>
 
 const Domain = z
   .string()
@@ -66,7 +66,7 @@ const NAMES = Object.keys(QUESTIONS) as readonly Question[]
  */
 export async function readAnswers(
   flags: AnswerFlags,
-  { ask, acceptsDefaults }: { readonly ask: Ask | undefined; readonly acceptsDefaults: boolean },
+  { ask, acceptsDefaults }: { readonly ask: Prompter | undefined; readonly acceptsDefaults: boolean },
 ): Promise<Answers> {
   const missing = NAMES.filter((name) => flags[name] === undefined)
   if (missing.length > 0 && !ask && !acceptsDefaults) {

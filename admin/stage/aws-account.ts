@@ -14,7 +14,7 @@ import { AdminError } from '../admin.ts'
 import type { StackState } from './stacks.ts'
 
 /** Identity with which a command calls AWS, and the region of its calls. */
-export type Identity = { readonly account: string; readonly region: string; readonly arn: string }
+export type AwsIdentity = { readonly account: string; readonly region: string; readonly arn: string }
 
 /** Actions that an operator's role needs on one resource. */
 export type ResourcePermission = { readonly resource: string; readonly actions: readonly string[] }
@@ -22,7 +22,7 @@ export type ResourcePermission = { readonly resource: string; readonly actions: 
 /** AWS account in one region, for an operator's commands. */
 export type AwsAccount = {
   /** Returns the caller. Throws if there are no credentials, or AWS refuses them. */
-  identify(): Promise<Identity>
+  identify(): Promise<AwsIdentity>
   /** Returns the account's limit of concurrent functions. */
   countExecutions(): Promise<number>
   /**
@@ -46,7 +46,7 @@ const StackForm = z.object({
 })
 
 /** Opens the account of the environment's AWS credentials, in the region `elsewhere` or, by default, the environment's region. */
-export function awsAccount(elsewhere?: string): AwsAccount {
+export function openAwsAccount(elsewhere?: string): AwsAccount {
   // Retries and timeouts are higher than for other AWS clients. CloudFormation is slower than the services that functions call, and limits
   // the rate of requests.
   const settings = {

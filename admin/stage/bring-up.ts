@@ -6,25 +6,25 @@ import { createClient, issueKey } from '../operations/clients.ts'
 import { addSigningKey } from '../operations/keys.ts'
 import { addVault } from '../operations/vaults.ts'
 import type { Answers } from './answers.ts'
-import { type AwsAccount, type Identity, removeStack, waitForSettledStacks } from './aws-account.ts'
+import { type AwsAccount, type AwsIdentity, removeStack, waitForSettledStacks } from './aws-account.ts'
 import { describeAwsFailure, explainError } from './aws-failure.ts'
-import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS } from './quota.ts'
+import { MIN_CONCURRENT_EXECUTIONS, RAISE_EXECUTIONS_COMMAND } from './quota.ts'
 import { listDeployPermissions } from './rights.ts'
 import { deriveRequiredAction, type StackState } from './stacks.ts'
 import { planStagesFile, type StagesFilePlan } from './stages-file.ts'
 
 /** Result of a child process: its exit code, and the end of its output. */
-export type EndedProcess = { readonly code: number; readonly tail: string }
+export type ProcessResult = { readonly code: number; readonly tail: string }
 
 /** Services that the command `up` uses to create a stage. */
-export type UpEnvironment = {
+export type UpServices = {
   /** Opens the operator's AWS account, by default in the region of the process's environment. */
   readonly accountIn: (region?: string) => AwsAccount
   readonly connect: (stage: Answers['stage']) => Admin
-  readonly cdk: (words: readonly string[]) => Promise<EndedProcess>
+  readonly cdk: (words: readonly string[]) => Promise<ProcessResult>
   /** Sends a client's requests to a stage's API, and returns the result of these checks. */
-  readonly smoke: (url: string, apiKey: string | undefined) => Promise<EndedProcess>
-  readonly doctor: (stage: Answers['stage']) => Promise<EndedProcess>
+  readonly smoke: (url: string, apiKey: string | undefined) => Promise<ProcessResult>
+  readonly doctor: (stage: Answers['stage']) => Promise<ProcessResult>
   readonly agree: (question: string) => Promise<boolean>
   /** Reports progress to the operator. */
   readonly say: (line: string) => void
@@ -40,7 +40,7 @@ export type UpEnvironment = {
 /** Operator's answers, and the state of the AWS account before the first change. */
 type Plan = {
   readonly answers: Answers
-  readonly identity: Identity
+  readonly identity: AwsIdentity
   readonly file: StagesFilePlan
   readonly isBootstrapped: boolean
   readonly failed: readonly StackState[]
@@ -53,7 +53,7 @@ type Results = { clientId: string; apiKey: string | undefined; url: string }
  * Name of a step, and the function that runs the step. The function skips work that an earlier run of the command did, and returns a phrase
  * about the result.
  */
-type Step = readonly [name: string, run: (environment: UpEnvironment, plan: Plan, made: Results) => Promise<string>]
+type Step = readonly [name: string, run: (environment: UpServices, plan: Plan, made: Results) => Promise<string>]
 
 const BOOTSTRAP_STACK = 'CDKToolkit'
 const CLIENT_NAME = 'Our wallet'
@@ -69,7 +69,7 @@ const TRY_AGAIN_MS = 30_000
  * checks what exists, so that the command can run again after a failure. Prints the URL and a new API key. Throws an AdminError with the
  * remedy if it cannot continue.
  */
-export async function bringUp(answers: Answers, environment: UpEnvironment): Promise<void> {
+export async function bringUpStage(answers: Answers, environment: UpServices): Promise<void> {
   try {
     const plan = await inspect(answers, environment)
     const question = [...describePlan(plan, environment), 'Go on?'].join('\n')
@@ -89,7 +89,7 @@ export async function bringUp(answers: Answers, environment: UpEnvironment): Pro
  * Inspects the account before the operator consents. Changes nothing. Throws an AdminError for the first problem that would stop a later
  * step.
  */
-async function inspect(answers: Answers, environment: UpEnvironment): Promise<Plan> {
+async function inspect(answers: Answers, environment: UpServices): Promise<Plan> {
   const { accountIn, say, stagesFile } = environment
   const account = accountIn()
   const { stage } = answers
@@ -111,7 +111,7 @@ async function inspect(answers: Answers, environment: UpEnvironment): Promise<Pl
   }
   if (executions < MIN_CONCURRENT_EXECUTIONS) {
     say(`WARN  quota: the account runs ${executions} functions at a time, and users get 503 beyond. Request more:`)
-    say(`      ${RAISE_EXECUTIONS}`)
+    say(`      ${RAISE_EXECUTIONS_COMMAND}`)
   }
   for (const stack of [...bootstrap, ...stacks]) {
     const todo = adviceOn(stack, stage)
@@ -138,7 +138,7 @@ function adviceOn(stack: StackState, stage: Answers['stage']): string | undefine
   return `Run ${command}, then this command again.`
 }
 
-function describePlan({ answers, identity, file, isBootstrapped, failed }: Plan, { priceOf }: UpEnvironment): string[] {
+function describePlan({ answers, identity, file, isBootstrapped, failed }: Plan, { priceOf }: UpServices): string[] {
   const { stage, vault } = answers
   const price = Math.round(priceOf(file.environment, answers.config?.['rpcUrls'] !== undefined))
   return [
@@ -265,7 +265,7 @@ const STEPS: readonly Step[] = [
   ],
 ]
 
-async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise<void> {
+async function runCdk({ cdk }: UpServices, words: readonly string[]): Promise<void> {
   const { code, tail } = await cdk(words)
   if (code === 0) return
   const todo = describeAwsFailure(tail) ?? 'Read the failure above. Remove its cause and run the same command again.'
@@ -275,7 +275,7 @@ async function runCdk({ cdk }: UpEnvironment, words: readonly string[]): Promise
 /**
  * Repeats a check until it succeeds, because jobs first run some minutes after the deploy. Returns the last lines of the check's output.
  */
-async function untilGood({ say, sleep: pause }: UpEnvironment, check: () => Promise<EndedProcess>): Promise<string> {
+async function untilGood({ say, sleep: pause }: UpServices, check: () => Promise<ProcessResult>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
     const { code, tail } = await check()
     if (code === 0) return `\n${tail}`

@@ -5,5 +5,5 @@
 export const MIN_CONCURRENT_EXECUTIONS = 100
 
 /** Command that requests a higher limit of concurrent executions. */
-export const RAISE_EXECUTIONS =
+export const RAISE_EXECUTIONS_COMMAND =
   'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000'

@@ -1,12 +1,12 @@
 import { configSecretName, type Stage, signingSecretName } from '../../infra/environments.ts'
 import { tableName } from '../../infra/tables.ts'
-import type { Identity, ResourcePermission } from './aws-account.ts'
+import type { AwsIdentity, ResourcePermission } from './aws-account.ts'
 
 /**
  * Returns the IAM permissions that an operator of a stage needs: to read and write the tables of clients and deposits, and to fill the
  * secrets of configuration and signing keys.
  */
-export function listOperatorPermissions({ account, region, arn }: Identity, stage: Stage): ResourcePermission[] {
+export function listOperatorPermissions({ account, region, arn }: AwsIdentity, stage: Stage): ResourcePermission[] {
   const [, partition] = arn.split(':')
   const own = (service: string, resource: string) => `arn:${partition}:${service}:${region}:${account}:${resource}`
   return [
@@ -26,7 +26,7 @@ export function listOperatorPermissions({ account, region, arn }: Identity, stag
  * Returns the IAM permissions that a deploy needs: to assume CDK's deploy role, to create this role if CDK is not bootstrapped, and those
  * of an operator.
  */
-export function listDeployPermissions(identity: Identity, stage: Stage, isBootstrapped: boolean): ResourcePermission[] {
+export function listDeployPermissions(identity: AwsIdentity, stage: Stage, isBootstrapped: boolean): ResourcePermission[] {
   const { account, region, arn } = identity
   const [, partition] = arn.split(':')
   const role = `arn:${partition}:iam::${account}:role/cdk-hnb659fds-deploy-role-${account}-${region}`

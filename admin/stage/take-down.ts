@@ -4,10 +4,10 @@ import { TABLE_KEYS, tableName } from '../../infra/tables.ts'
 import { AdminError } from '../admin.ts'
 import { removeStack, waitForSettledStacks } from './aws-account.ts'
 import { explainError } from './aws-failure.ts'
-import type { UpEnvironment } from './bring-up.ts'
+import type { UpServices } from './bring-up.ts'
 import { sortForRemoval } from './stacks.ts'
 
-type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
+type DownEnvironment = Pick<UpServices, 'accountIn' | 'say' | 'sleep'> & {
   /** Asks the operator on the terminal and returns the typed text. */
   readonly ask: (question: string) => Promise<string>
 }
@@ -17,7 +17,7 @@ type DownEnvironment = Pick<UpEnvironment, 'accountIn' | 'say' | 'sleep'> & {
  * does not exist, or the operator does not type its name. Also throws if the stage is protected and the operator does not force the
  * deletion.
  */
-export async function takeDown(
+export async function takeDownStage(
   stage: Stage,
   { isForced }: { readonly isForced: boolean },
   environment: DownEnvironment,

@@ -4,10 +4,10 @@ import {
   encodeDynamicParts,
   encodeWord,
   type FunctionName,
-  isSame,
+  isSameAddress,
   type Transaction,
 } from './calls.ts'
-import { demand } from './refusal.ts'
+import { refuseUnless } from './refusal.ts'
 
 // This file encodes and verifies transfers to other chains through Across' contracts SpokePool and MulticallHandler.
 // Source of their ABIs and addresses: https://github.com/across-protocol/contracts (broadcast/deployed-addresses.json)
@@ -103,13 +103,13 @@ export type Transfer = {
 /** Returns the address of Across' SpokePool contract on this chain. Throws a Refusal for an unknown chain. */
 export function poolAddress(chainId: number): string {
   const { [chainId]: pool } = POOLS
-  demand(pool !== undefined, `no bridge is known on chain ${chainId}`)
+  refuseUnless(pool !== undefined, `no bridge is known on chain ${chainId}`)
   return pool
 }
 
 /** Returns true for the placeholder address of a chain's native coin. */
-export function isCoin(token: string): boolean {
-  return isSame(token, COIN)
+export function isNativeCoin(token: string): boolean {
+  return isSameAddress(token, COIN)
 }
 
 /**
@@ -117,9 +117,9 @@ export function isCoin(token: string): boolean {
  * bridge takes no native coin on this chain.
  */
 export function toBridgedToken(chainId: number, token: string): string {
-  if (!isCoin(token)) return token
+  if (!isNativeCoin(token)) return token
   const { [chainId]: wrapped } = ASSETS.find(({ [chainId]: known }) => known?.[2]) ?? {}
-  demand(wrapped !== undefined, `the bridge takes no coin on chain ${chainId}`)
+  refuseUnless(wrapped !== undefined, `the bridge takes no coin on chain ${chainId}`)
   return wrapped[0]
 }
 
@@ -132,13 +132,13 @@ export function verifyTransfer(
   transfer: Transfer,
 ): FunctionName | undefined {
   const { user, fromChain, toChain, token, arrives, amount, outputAmount, into } = transfer
-  demand(isSame(to, poolAddress(fromChain)), 'the transfer is not to the bridge')
+  refuseUnless(isSameAddress(to, poolAddress(fromChain)), 'the transfer is not to the bridge')
   poolAddress(toChain)
-  const asset = ASSETS.find(({ [fromChain]: known }) => known && isSame(known[0], token))
+  const asset = ASSETS.find(({ [fromChain]: known }) => known && isSameAddress(known[0], token))
   const { [fromChain]: sent, [toChain]: received } = asset ?? {}
-  demand(sent !== undefined && received !== undefined, 'the bridge does not take the token to that chain')
+  refuseUnless(sent !== undefined && received !== undefined, 'the bridge does not take the token to that chain')
   const [outputToken, decimals] = received
-  demand(arrives === undefined || isSame(arrives, outputToken), 'another token would arrive')
+  refuseUnless(arrives === undefined || isSameAddress(arrives, outputToken), 'another token would arrive')
   verifyFee(amount * 10n ** BigInt(decimals), outputAmount * 10n ** BigInt(sent[1]))
 
   // The bridge chooses the relayer and the times, so the verifier cannot predict them. It reads them from the call, checks them against
@@ -164,7 +164,7 @@ export function verifyTransfer(
     ? into.functions.map((name) => [name, depositMessage(user, { ...into, name, asset: outputToken })] as const)
     : [[undefined, ''] as const]
   const [found] = messages.flatMap(fits)
-  demand(found !== undefined, 'the transfer is not the requested one')
+  refuseUnless(found !== undefined, 'the transfer is not the requested one')
   return found.name
 }
 
@@ -173,13 +173,13 @@ export function verifyRefundClaim(
   { to, data, value }: Transaction,
   { user, token, chainId }: { readonly user: string; readonly token: string; readonly chainId: number },
 ): void {
-  demand(isSame(to, poolAddress(chainId)) && value === 0n, 'the claim is not to the bridge, or pays it')
-  demand(data === `a18a096e${encodeWord(token)}${encodeWord(user)}`, 'the claim is not only for the user')
+  refuseUnless(isSameAddress(to, poolAddress(chainId)) && value === 0n, 'the claim is not to the bridge, or pays it')
+  refuseUnless(data === `a18a096e${encodeWord(token)}${encodeWord(user)}`, 'the claim is not only for the user')
 }
 
 function verifyFee(input: bigint, output: bigint): void {
-  demand(output > 0n && output <= input, 'more would arrive than is sent, or nothing')
-  demand(output * 100n >= input * (100n - MAX_FEE_PERCENT), 'more than a tenth would be lost on the way')
+  refuseUnless(output > 0n && output <= input, 'more would arrive than is sent, or nothing')
+  refuseUnless(output * 100n >= input * (100n - MAX_FEE_PERCENT), 'more than a tenth would be lost on the way')
 }
 
 function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' | 'exclusivity', bigint>>): void {
@@ -191,7 +191,7 @@ function verifyTimes(times: Readonly<Record<'relayer' | 'quotedAt' | 'deadline' 
     deadline > quotedAt &&
     deadline <= quotedAt + 7n * HOUR_SECONDS &&
     (relayer === 0n ? exclusivity === 0n : exclusivity <= least + MAX_EXCLUSIVITY_SECONDS)
-  demand(isBounded, 'the transfer has times that the bridge does not give')
+  refuseUnless(isBounded, 'the transfer has times that the bridge does not give')
 }
 
 /**

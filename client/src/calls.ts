@@ -1,4 +1,4 @@
-import { demand } from './refusal.ts'
+import { refuseUnless } from './refusal.ts'
 
 // This file encodes calls of ERC-20, ERC-4626, ERC-7540, ERC-7887 and Lagoon's contracts from their specifications. It shares no code with
 // the service that builds the calls. A byte-for-byte comparison with these calls thus reveals a wrong call of the service.
@@ -84,7 +84,7 @@ export function decodeCall(
   people: Pick<Arguments, 'user' | 'payer' | 'spender'>,
 ): DecodedCall {
   const name = names.find((candidate) => data.startsWith(FUNCTIONS[candidate][0]))
-  demand(name !== undefined, `the call 0x${data.slice(0, 8)} does not fit the request`)
+  refuseUnless(name !== undefined, `the call 0x${data.slice(0, 8)} does not fit the request`)
   const [, ...places]: readonly [string, ...Argument[]] = FUNCTIONS[name]
   const number = (argument: Argument) => {
     const index = places.indexOf(argument)
@@ -92,11 +92,11 @@ export function decodeCall(
     return index < 0 || text.length < 64 ? 0n : BigInt(`0x${text}`)
   }
   const found = { name, amount: number('amount'), minimum: number('minimum'), id: number('id') }
-  demand(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not only for the user`)
+  refuseUnless(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not only for the user`)
   return found
 }
 
 /** Returns whether two addresses are equal, regardless of case. */
-export function isSame(left: string, right: string): boolean {
+export function isSameAddress(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase()
 }

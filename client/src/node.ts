@@ -1,4 +1,4 @@
-import { encodeWord, isSame } from './calls.ts'
+import { encodeWord, isSameAddress } from './calls.ts'
 import { toPrintable } from './printable.ts'
 import { Refusal } from './refusal.ts'
 
@@ -142,8 +142,8 @@ function movementsIn(logs: readonly unknown[], user: string): Moved {
     const token = address.toLowerCase()
     const { given, received } = moved.get(token) ?? { given: 0n, received: 0n }
     moved.set(token, {
-      given: given + (isSame(from, holder) ? amount : 0n),
-      received: received + (isSame(to, holder) ? amount : 0n),
+      given: given + (isSameAddress(from, holder) ? amount : 0n),
+      received: received + (isSameAddress(to, holder) ? amount : 0n),
     })
   }
   return moved

@@ -1,6 +1,6 @@
-import { isCoin, poolAddress, toBridgedToken, verifyTransfer } from './bridge-calls.ts'
-import { type DecodedCall, decodeCall, type FunctionName, isSame, type Transaction } from './calls.ts'
-import { demand, Refusal } from './refusal.ts'
+import { isNativeCoin, poolAddress, toBridgedToken, verifyTransfer } from './bridge-calls.ts'
+import { type DecodedCall, decodeCall, type FunctionName, isSameAddress, type Transaction } from './calls.ts'
+import { refuseUnless, Refusal } from './refusal.ts'
 import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
 /** Facts about a vault that a caller knows from a source other than the response. */
@@ -101,11 +101,11 @@ const SHARE_CLAIMS: readonly FunctionName[] = ['claimDeposit', 'mint']
 const MAX_SLIPPAGE_PERCENT = 1n
 
 /** Parsed JSON object whose fields have not been checked. */
-export type Json = Readonly<Record<string, unknown>>
+export type JsonObject = Readonly<Record<string, unknown>>
 
 type Context = {
-  readonly input: Json
-  readonly answer: Json
+  readonly input: JsonObject
+  readonly answer: JsonObject
   readonly user: string
   readonly vault: string
   readonly protocol: Protocol
@@ -139,13 +139,13 @@ const PREPARATIONS: Readonly<Record<OfVault, (context: Context) => Step[]>> = {
   claim: (context) => verifyPayments(context, verifyClaim),
   cancel(context) {
     const { operations, user, protocol, input, answer } = context
-    demand(context.approval.length === 0 && operations.length === 1, 'a cancellation is one transaction')
+    refuseUnless(context.approval.length === 0 && operations.length === 1, 'a cancellation is one transaction')
     const found = operations.map((operation) =>
       decodeCall(operation, CANCELS[protocol][kindOf(input)], ownerArguments(user)),
     )
     verifyTargets(context, operations)
-    demand(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
-    demand(
+    refuseUnless(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
+    refuseUnless(
       answer['isAsync'] === found.some(({ name }) => SETTLING_CALLS.includes(name)),
       'isAsync does not fit the cancellation',
     )
@@ -158,17 +158,17 @@ function verifyLocalDeposit(context: Context): Step[] {
   const amount = readAmount(input['amount'])
   const srcToken = input['srcToken'] ?? undefined
   const { asset = srcToken } = context
-  demand(
-    srcToken === undefined || isSame(readAddress(srcToken), readAddress(asset)),
+  refuseUnless(
+    srcToken === undefined || isSameAddress(readAddress(srcToken), readAddress(asset)),
     'the token is not that of the vault',
   )
   const approvals = verifyApprovals(context, { token: asset, spender: vault, amount, on: context.chainId })
   const [operation, ...more] = operations
-  demand(operation !== undefined && more.length === 0, 'a deposit is one operation')
+  refuseUnless(operation !== undefined && more.length === 0, 'a deposit is one operation')
   const found = decodeCall(operation, DEPOSITS[protocol], ownerArguments(user))
-  demand(found.amount === amount, 'the deposit is of another amount')
-  demand(answer['isCrossChain'] === false, 'isCrossChain does not fit a deposit on one chain')
-  demand(answer['isAsync'] === SETTLING_CALLS.includes(found.name), 'isAsync does not fit the deposit')
+  refuseUnless(found.amount === amount, 'the deposit is of another amount')
+  refuseUnless(answer['isCrossChain'] === false, 'isCrossChain does not fit a deposit on one chain')
+  refuseUnless(answer['isAsync'] === SETTLING_CALLS.includes(found.name), 'isAsync does not fit the deposit')
   verifyTargets(context, operations)
   return [...approvals, step(context, found)]
 }
@@ -178,18 +178,18 @@ function verifyRemoteDeposit(context: Context, fromChain: number): Step[] {
   const amount = readAmount(input['amount'])
   const paid = readAddress(input['srcToken'])
   const token = toBridgedToken(fromChain, paid)
-  demand(!isCoin(paid) || context.approval.length === 0, 'a coin needs no approval')
+  refuseUnless(!isNativeCoin(paid) || context.approval.length === 0, 'a coin needs no approval')
   const approvals = verifyApprovals(context, { token, spender: poolAddress(fromChain), amount, on: fromChain })
   const [operation, ...more] = operations
-  demand(operation !== undefined && more.length === 0, 'a deposit from another chain is one operation')
+  refuseUnless(operation !== undefined && more.length === 0, 'a deposit from another chain is one operation')
   const transfer = { user, fromChain, toChain: chainId, token, arrives: asset, amount, ...readQuote(answer, amount) }
   const name = verifyTransfer(operation, { ...transfer, into: { vault, functions: DEPOSITS[protocol] } })
-  demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a deposit from another chain')
-  demand(
+  refuseUnless(answer['isCrossChain'] === true, 'isCrossChain does not fit a deposit from another chain')
+  refuseUnless(
     answer['isAsync'] === (name !== undefined && SETTLING_CALLS.includes(name)),
     'isAsync does not fit the deposit',
   )
-  const what = isCoin(paid) ? `the coin of chain ${fromChain}` : `the token ${token}`
+  const what = isNativeCoin(paid) ? `the coin of chain ${fromChain}` : `the token ${token}`
   const does = `sends ${amount} of ${what} to chain ${chainId}, where at least ${transfer.outputAmount} go into the vault ${vault} for ${user}`
   return [...approvals, { chainId: fromChain, to: operation.to, call: 'transfer to another chain', amount, does }]
 }
@@ -203,16 +203,16 @@ function verifyPayments(
   if (toChain === chainId) {
     const found = verify(context, operations)
     verifyTargets(context, operations)
-    demand(answer['isCrossChain'] === false, 'isCrossChain does not fit a payment on one chain')
+    refuseUnless(answer['isCrossChain'] === false, 'isCrossChain does not fit a payment on one chain')
     return [...verifyShareApprovals(context, found), ...found.map((call) => step(context, call))]
   }
   const last = operations.at(-1)
   const before = operations.slice(0, -1)
-  demand(last !== undefined, 'there is no transfer')
+  refuseUnless(last !== undefined, 'there is no transfer')
   const found = verify(context, before)
   verifyTargets(context, before)
-  demand(answer['isCrossChain'] === true, 'isCrossChain does not fit a payment to another chain')
-  demand(
+  refuseUnless(answer['isCrossChain'] === true, 'isCrossChain does not fit a payment to another chain')
+  refuseUnless(
     !found.some(({ name }) => SETTLING_CALLS.includes(name)),
     'the vault would pay later than the transfer needs it',
   )
@@ -230,7 +230,7 @@ function verifyPayments(
     const what = `${amount} of the token ${token} to chain ${toChain}, and nothing proves that the vault pays so much`
     throw new Refusal('unbounded', `It would send ${what}: set mostSent to the maximum that may go.`)
   }
-  demand(
+  refuseUnless(
     bounds.every((bound) => amount <= bound),
     `${amount} would go to the other chain, which is more than was asked for, than the vault pays, or than may go`,
   )
@@ -242,30 +242,30 @@ function verifyPayments(
   ]
 }
 
-function verifyRewards(input: Json, answer: Json): Step[] {
+function verifyRewards(input: JsonObject, answer: JsonObject): Step[] {
   const user = readAddress(input['userAddress'])
   const chainId = Number(input['chainId'])
   const isRight = answer['chainId'] === chainId && answer['protocol'] === 'merkl' && answer['isCrossChain'] === false
-  demand(isRight, 'it is of another chain, or not of rewards')
+  refuseUnless(isRight, 'it is of another chain, or not of rewards')
   const approval = readTransactions(answer['approval'], chainId, 0n)
   const operations = readTransactions(answer['operations'], chainId, 0n)
   const [operation] = operations
-  demand(operation !== undefined && operations.length === 1 && approval.length === 0, 'a claim is one transaction')
+  refuseUnless(operation !== undefined && operations.length === 1 && approval.length === 0, 'a claim is one transaction')
   verifyCalls({ answer, user, sentOn: chainId, approval, operations })
   const rewards = readRewards(answer)
   verifyRewardsClaim(operation, user, rewards)
   const asked = input['tokens'] ?? undefined
   const isAsked = ({ token }: { readonly token: string }) =>
-    asked === undefined || (Array.isArray(asked) && asked.some((one) => isSame(readAddress(one), token)))
-  demand(rewards.every(isAsked), 'a token would be claimed that was not requested')
+    asked === undefined || (Array.isArray(asked) && asked.some((one) => isSameAddress(readAddress(one), token)))
+  refuseUnless(rewards.every(isAsked), 'a token would be claimed that was not requested')
   const does = describeRewardsClaim(user, rewards)
   return [{ chainId, to: operation.to, call: 'claim of rewards', amount: 0n, does }]
 }
 
 /** Reads the rewards that a claim pays, in each token's smallest unit. Throws a Refusal if the response lacks them. */
-export function readRewards(answer: Json): { readonly token: string; readonly amount: bigint }[] {
+export function readRewards(answer: JsonObject): { readonly token: string; readonly amount: bigint }[] {
   const { rewards } = answer
-  demand(Array.isArray(rewards), 'there is no list of rewards')
+  refuseUnless(Array.isArray(rewards), 'there is no list of rewards')
   return rewards.map((item) => {
     const { token, amount } = readObject(item)
     return { token: readAddress(token), amount: readAmount(amount) }
@@ -290,50 +290,50 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   const told = readObject(answer['withdrawal'])
   const shares = readAmount(told['shares'])
   const asked = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
-  demand(asked.length === 1, 'a withdrawal is requested in one way')
-  demand(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
+  refuseUnless(asked.length === 1, 'a withdrawal is requested in one way')
+  refuseUnless(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
   const found = calls.map((call, index) =>
     decodeCall(call, index < calls.length - 1 ? claims : pays, ownerArguments(user)),
   )
   const last = found.at(-1)
-  demand(last !== undefined, 'there is no call')
+  refuseUnless(last !== undefined, 'there is no call')
   const names = found.map(({ name }) => name)
-  demand(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
-  demand(answer['isAsync'] === SETTLING_CALLS.includes(last.name), 'isAsync does not fit the withdrawal')
+  refuseUnless(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
+  refuseUnless(answer['isAsync'] === SETTLING_CALLS.includes(last.name), 'isAsync does not fit the withdrawal')
   if (last.name === 'withdraw' || last.name === 'cooldownAssets') {
-    demand(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
+    refuseUnless(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
     return found
   }
-  if (asked[0] === 'shares') demand(shares === readAmount(input['shares']), 'other shares would be given up')
+  if (asked[0] === 'shares') refuseUnless(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
-  demand(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
+  refuseUnless(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
   // A `max` withdrawal can consist only of shares whose request is settled, if the user has no others. Only the vault
   // knows their number, so the number is not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
-  demand(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
+  refuseUnless(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
   if (last.name === 'syncRedeem') {
     const isBound =
       asked[0] === 'amount'
         ? last.minimum === readAmount(input['amount'])
         : last.minimum > 0n && last.minimum * 100n >= readAmount(told['assets']) * (100n - MAX_SLIPPAGE_PERCENT)
-    demand(isBound, 'the vault might pay less')
+    refuseUnless(isBound, 'the vault might pay less')
   }
   return found
 }
 
 function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): DecodedCall[] {
-  demand(calls.length === 1, 'a claim is one call')
+  refuseUnless(calls.length === 1, 'a claim is one call')
   const found = calls.map((call) => decodeCall(call, CLAIMS[protocol][kindOf(input)], ownerArguments(user)))
   const claimable = readObject(answer['claimable'])
   for (const { name, amount } of found) {
     if (name === 'unstake') {
-      demand(readAmount(claimable['assets']) > 0n, 'nothing would be claimed')
+      refuseUnless(readAmount(claimable['assets']) > 0n, 'nothing would be claimed')
       continue
     }
     const told = readAmount(claimable[ASSET_CALLS.includes(name) ? 'assets' : 'shares'])
-    demand(amount > 0n && amount === told, 'the claimed amount differs from that of the answer')
+    refuseUnless(amount > 0n && amount === told, 'the claimed amount differs from that of the answer')
   }
-  demand(answer['isAsync'] === true, 'a claim is of an asynchronous vault')
+  refuseUnless(answer['isAsync'] === true, 'a claim is of an asynchronous vault')
   return found
 }
 
@@ -342,7 +342,7 @@ function verifyShareApprovals(context: Context, found: readonly DecodedCall[]): 
   const { protocol, vault, chainId, shareToken } = context
   const pulled = protocol === 'erc7540' ? found.find(({ name }) => name === 'requestRedeem') : undefined
   if (!pulled) {
-    demand(context.approval.length === 0, 'nothing needs an approval')
+    refuseUnless(context.approval.length === 0, 'nothing needs an approval')
     return []
   }
   return verifyApprovals(context, { token: shareToken, spender: vault, amount: pulled.amount, on: chainId })
@@ -356,21 +356,21 @@ function verifyApprovals(
   { approval, user }: Context,
   { token, spender, amount, on }: { token: unknown; spender: string; amount: bigint; on: number },
 ): Step[] {
-  demand(approval.length <= 2, 'there are more approvals than any token needs')
+  refuseUnless(approval.length <= 2, 'there are more approvals than any token needs')
   return approval.map((transaction, index) => {
     const isReset = index < approval.length - 1
     const { to } = transaction
-    demand(isSame(to, readAddress(token ?? approval[0]?.to)), 'the approval is of another token')
+    refuseUnless(isSameAddress(to, readAddress(token ?? approval[0]?.to)), 'the approval is of another token')
     const found = decodeCall(transaction, ['approve'], { user, spender })
-    demand(found.amount === (isReset ? 0n : amount), 'the approval is not of exactly the amount')
+    refuseUnless(found.amount === (isReset ? 0n : amount), 'the approval is not of exactly the amount')
     const does = `lets ${spender} take ${isReset ? 'nothing' : `exactly ${amount}`} of the token ${to}`
     return { chainId: on, to, call: 'approve', amount: found.amount, does }
   })
 }
 
 function verifyTargets({ vault }: Context, operations: readonly Transaction[]): void {
-  demand(
-    operations.every(({ to }) => isSame(to, vault)),
+  refuseUnless(
+    operations.every(({ to }) => isSameAddress(to, vault)),
     'a call is not to the vault',
   )
 }
@@ -422,40 +422,40 @@ function verifyCalls({
   const isRight =
     version === '2.0.0' &&
     chainId === `0x${sentOn.toString(16)}` &&
-    isSame(readAddress(from), user) &&
+    isSameAddress(readAddress(from), user) &&
     atomicRequired === transactions.length > 1 &&
     Object.keys(others).length === 0 &&
     Array.isArray(calls) &&
     calls.length === transactions.length
-  demand(isRight, 'the list of calls is not for the user on this chain')
+  refuseUnless(isRight, 'the list of calls is not for the user on this chain')
   for (const [index, item] of calls.entries()) {
     const { to, data, value, ...more } = readObject(item)
     const { [index]: transaction } = transactions
     const isSameCall =
       transaction !== undefined &&
-      isSame(readAddress(to), transaction.to) &&
+      isSameAddress(readAddress(to), transaction.to) &&
       typeof data === 'string' &&
       data.toLowerCase() === `0x${transaction.data}` &&
       value === `0x${transaction.value.toString(16)}` &&
       Object.keys(more).length === 0
-    demand(isSameCall, 'the calls are other ones than the transactions')
+    refuseUnless(isSameCall, 'the calls are other ones than the transactions')
   }
 }
 
-function buildContext(preparation: OfVault, input: Json, answer: Json, { vaults: pins, mostSent }: Known): Context {
+function buildContext(preparation: OfVault, input: JsonObject, answer: JsonObject, { vaults: pins, mostSent }: Known): Context {
   const vault = readAddress(input['vaultAddress'])
   const chainId = Number(answer['chainId'])
-  const pin = pins?.find((candidate) => isSame(candidate.address, vault) && candidate.chainId === chainId)
+  const pin = pins?.find((candidate) => isSameAddress(candidate.address, vault) && candidate.chainId === chainId)
   if (pins && !pin)
     throw new Refusal('unknown_vault', `There is no vault ${vault} on chain ${chainId} among the pinned ones.`)
-  demand(
+  refuseUnless(
     (input['chainId'] ?? undefined) === undefined || Number(input['chainId']) === chainId,
     'it is of another chain',
   )
   const protocol = Object.keys(DEPOSITS).find((name) => name === answer['protocol']) as Protocol | undefined
-  demand(protocol !== undefined && (!pin || pin.protocol === protocol), 'the protocol is not that of the vault')
+  refuseUnless(protocol !== undefined && (!pin || pin.protocol === protocol), 'the protocol is not that of the vault')
   const sentOn = preparation === 'deposit' ? Number(input['srcChainId'] ?? chainId) : chainId
-  const coinSent = sentOn !== chainId && isCoin(String(input['srcToken'])) ? readAmount(input['amount']) : 0n
+  const coinSent = sentOn !== chainId && isNativeCoin(String(input['srcToken'])) ? readAmount(input['amount']) : 0n
   return {
     input,
     answer,
@@ -476,30 +476,30 @@ function ownerArguments(user: string) {
   return { user, payer: user }
 }
 
-function kindOf(input: Json): Kind {
+function kindOf(input: JsonObject): Kind {
   const kind = input['kind'] ?? 'deposit'
-  demand(kind === 'deposit' || kind === 'withdrawal', 'there is no such kind')
+  refuseUnless(kind === 'deposit' || kind === 'withdrawal', 'there is no such kind')
   return kind
 }
 
-function readQuote(answer: Json, amount: bigint): { readonly outputAmount: bigint } {
+function readQuote(answer: JsonObject, amount: bigint): { readonly outputAmount: bigint } {
   const quote = readObject(answer['quote'])
-  demand(readAmount(quote['inputAmount']) === amount, 'the quote is of another amount')
+  refuseUnless(readAmount(quote['inputAmount']) === amount, 'the quote is of another amount')
   return { outputAmount: readAmount(quote['outputAmount']) }
 }
 
 /** Reads transactions. Throws a Refusal unless each is on the chain `sentOn` and sends exactly `coin` of the native coin. */
 function readTransactions(list: unknown, sentOn: number, coin: bigint): Transaction[] {
-  demand(Array.isArray(list), 'there is no list of transactions')
+  refuseUnless(Array.isArray(list), 'there is no list of transactions')
   return list.map((item) => {
     const transaction = readObject(item)
     const { chainId, to, data, value } = transaction
     // A wallet might act on any other field, so only the four known fields are allowed.
     const isOne =
       Object.keys(transaction).length === 4 && typeof data === 'string' && /^0x([0-9a-f]{2}){4,}$/i.test(data)
-    demand(isOne, 'an entry is no transaction')
-    demand(chainId === sentOn, 'a transaction is for another chain')
-    demand(
+    refuseUnless(isOne, 'an entry is no transaction')
+    refuseUnless(chainId === sentOn, 'a transaction is for another chain')
+    refuseUnless(
       value === `${coin}`,
       coin === 0n ? 'a transaction sends coins' : 'another amount of coins is sent than requested',
     )
@@ -508,20 +508,20 @@ function readTransactions(list: unknown, sentOn: number, coin: bigint): Transact
 }
 
 /** Reads a value as an object. Throws a Refusal if it is no object. */
-export function readObject(value: unknown): Json {
-  demand(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
+export function readObject(value: unknown): JsonObject {
+  refuseUnless(typeof value === 'object' && value !== null && !Array.isArray(value), 'a part of the answer is missing')
   // The cast is safe because any object is a record with text keys and unknown values.
-  return value as Json
+  return value as JsonObject
 }
 
 /** Reads a value as an address. Throws a Refusal if it is no address. */
 export function readAddress(value: unknown): string {
-  demand(typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value), 'an address is missing')
+  refuseUnless(typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value), 'an address is missing')
   return value
 }
 
 /** Reads a value as an amount in the smallest unit. Throws a Refusal if it is no amount. */
 export function readAmount(value: unknown): bigint {
-  demand(typeof value === 'string' && /^\d{1,78}$/.test(value), 'an amount is missing')
+  refuseUnless(typeof value === 'string' && /^\d{1,78}$/.test(value), 'an amount is missing')
   return BigInt(value)
 }

@@ -26,6 +26,6 @@ export class Refusal extends Error {
 }
 
 /** Throws a Refusal with the reason `wrong_transactions` and this message unless the condition holds. */
-export function demand(condition: boolean, message: string): asserts condition {
+export function refuseUnless(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Refusal('wrong_transactions', message)
 }

@@ -1,5 +1,5 @@
-import { encodeDynamicParts, encodeWord, isSame, type Transaction } from './calls.ts'
-import { demand } from './refusal.ts'
+import { encodeDynamicParts, encodeWord, isSameAddress, type Transaction } from './calls.ts'
+import { refuseUnless } from './refusal.ts'
 
 // This file verifies claims of rewards from Merkl's contract Distributor.
 // Source of its ABI and address: https://github.com/AngleProtocol/merkl-contracts
@@ -19,9 +19,9 @@ export type Reward = { readonly token: string; readonly amount: bigint }
  * may exceed the amount. Merkle proofs are not checked, because only the chain can check them. Throws a Refusal on any difference.
  */
 export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewards: readonly Reward[]): void {
-  demand(isSame(to, DISTRIBUTOR), 'the claim is not to the contract that pays rewards')
+  refuseUnless(isSameAddress(to, DISTRIBUTOR), 'the claim is not to the contract that pays rewards')
   const tokens = rewards.map(({ token }) => token.toLowerCase())
-  demand(tokens.length > 0 && new Set(tokens).size === tokens.length, 'a token would be claimed twice, or none')
+  refuseUnless(tokens.length > 0 && new Set(tokens).size === tokens.length, 'a token would be claimed twice, or none')
   // The verifier cannot know the totals and proofs. So it reads them from the call, encodes the whole call again and compares.
   const words = data.slice(8).match(/.{64}/g) ?? []
   const size = rewards.length + 1
@@ -40,12 +40,12 @@ export function verifyRewardsClaim({ to, data }: Transaction, user: string, rewa
     listOf(totals),
     encodeWord(BigInt(proofs.length)) + encodeDynamicParts(proofs.map(listOf)),
   ]
-  demand(data === CLAIM + encodeDynamicParts(lists), 'the claim is not of these tokens only for the user')
+  refuseUnless(data === CLAIM + encodeDynamicParts(lists), 'the claim is not of these tokens only for the user')
   const isCovered = rewards.every(({ amount }, index) => {
     const total = BigInt(`0x${totals[index]}`)
     return amount > 0n && amount <= total && total <= MAX_TOTAL
   })
-  demand(isCovered, 'less would be claimed than the answer names')
+  refuseUnless(isCovered, 'less would be claimed than the answer names')
 }
 
 /** Describes a claim of rewards in words, for the user. */

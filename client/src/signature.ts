@@ -14,7 +14,7 @@ export type Exchange = {
 }
 
 /** Times between which a signature is valid, and the id of the key that made it. */
-export type Signed = { readonly signedAt: Date; readonly expiresAt: Date; readonly keyId: string }
+export type SignatureDetails = { readonly signedAt: Date; readonly expiresAt: Date; readonly keyId: string }
 
 /** Tolerated error of the caller's clock when the times of a signature are checked. */
 const CLOCK_TOLERANCE_MS = 120_000
@@ -34,7 +34,7 @@ export async function verifySignature(
   { request, answer }: Exchange,
   keys: readonly PublicKey[],
   now: Date | null,
-): Promise<Signed> {
+): Promise<SignatureDetails> {
   const headers = new Headers(answer.headers)
   const read = (name: string) => headers.get(name) ?? ''
   const [, parameters = '', coversBody, created, expires, keyId = ''] = FORM.exec(read('signature-input')) ?? []

@@ -1,11 +1,11 @@
 import { verifyRefundClaim } from './bridge-calls.ts'
 import { type Known, type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
-import { demand, type Reason, Refusal } from './refusal.ts'
-import { contentDigest, type Exchange, type PublicKey, type Signed, verifySignature } from './signature.ts'
+import { refuseUnless, type Reason, Refusal } from './refusal.ts'
+import { contentDigest, type Exchange, type PublicKey, type SignatureDetails, verifySignature } from './signature.ts'
 import type { Witness, Witnessed } from './witness.ts'
 
 export type { Known, PinnedVault, Preparation, Step } from './patterns.ts'
-export type { Exchange, PublicKey, Signed } from './signature.ts'
+export type { Exchange, PublicKey, SignatureDetails as Signed } from './signature.ts'
 export type { Witness, Witnessed } from './witness.ts'
 
 /** Facts that a caller trusts more than any response of the service. */
@@ -44,7 +44,7 @@ export async function verifyAnswer(
   exchange: Exchange,
   { keys, witness, ...known }: Trust,
   now: Date | null = new Date(),
-): Promise<Verdict<Signed & { readonly witnessed?: Witnessed }>> {
+): Promise<Verdict<SignatureDetails & { readonly witnessed?: Witnessed }>> {
   try {
     const signed = await verifySignature(exchange, keys, now)
     const preparation = preparationOf(exchange.request)
@@ -153,7 +153,7 @@ export function preparationOf({
 function demandNoTransactions(text: string): void {
   // The JSON is parsed and written again, because a field name could be hidden by escaped characters.
   const answer = /^\s*[{[]/.test(text) ? JSON.stringify(JSON.parse(text)) : ''
-  demand(!/"(operations|approval|calls)":/.test(answer), 'there are transactions that were not requested')
+  refuseUnless(!/"(operations|approval|calls)":/.test(answer), 'there are transactions that were not requested')
 }
 
 /**
@@ -166,7 +166,7 @@ function verifyRefundClaims(url: string, text: string): void {
   for (const { depositor, refund } of [answer, ...(answer.transfers ?? [])]) {
     if (!refund?.claim) continue
     const { to, data, value, chainId } = refund.claim
-    demand(chainId === refund.chainId, 'the claim of the refund is on another chain')
+    refuseUnless(chainId === refund.chainId, 'the claim of the refund is on another chain')
     const owner = { user: user ?? depositor, token: refund.token, chainId }
     verifyRefundClaim({ to, data: data.slice(2).toLowerCase(), value: BigInt(value) }, owner)
   }

@@ -1,7 +1,7 @@
-import { isCoin } from './bridge-calls.ts'
-import { encodeWord, isSame } from './calls.ts'
+import { isNativeCoin } from './bridge-calls.ts'
+import { encodeWord, isSameAddress } from './calls.ts'
 import { type DryRun, dryRun, type NodeAccess, openNode } from './node.ts'
-import { type Json, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
+import { type JsonObject, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
 import { Refusal } from './refusal.ts'
 
 /** Caller's own blockchain node, and the tolerance for differences. */
@@ -105,7 +105,7 @@ function buildContext({ preparation, input, answer, steps }: MatchedResponse, to
   }
 }
 
-function listOf(response: Json, name: string) {
+function listOf(response: JsonObject, name: string) {
   const list = response[name]
   return (Array.isArray(list) ? list : []).map((item: unknown) => {
     const { to, data, value } = readObject(item)
@@ -231,7 +231,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
     requireApprovalOf(token, steps)
     allow(token, amount)
     // Transfers of the native coin emit no event. So the coin's amount is not compared here; `verifyPattern` already limits it.
-    if (isSimulated && !(token !== undefined && isCoin(token)))
+    if (isSimulated && !(token !== undefined && isNativeCoin(token)))
       confirm('the amount of the deposit', amount, [given(token)])
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)
     const { assets, shares: named } = readObject(response['deposit'])
@@ -317,12 +317,12 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
 
 /** Throws a Refusal if an approval is of another token than the vault or the bridge takes. */
 function requireApprovalOf(token: Token, steps: readonly Step[]): void {
-  const isOther = steps.some(({ call, to }) => call === 'approve' && (token === undefined || !isSame(to, token)))
+  const isOther = steps.some(({ call, to }) => call === 'approve' && (token === undefined || !isSameAddress(to, token)))
   if (isOther) throw new Refusal('wrong_amounts', 'The approval is of another token than the transactions take.')
 }
 
 /** Throws a Refusal if the amount sent to another chain exceeds the vault's payment that the node confirms. */
-function requireCover(response: Json, paid: bigint): void {
+function requireCover(response: JsonObject, paid: bigint): void {
   if (response['isCrossChain'] !== true) return
   const sent = readAmount(readObject(response['quote'])['inputAmount'])
   if (sent <= paid) return

@@ -11,7 +11,7 @@ import type { Admin } from '../../admin/admin.ts'
 import { clientsAdminStore } from '../../admin/clients.ts'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { COMMANDS } from '../../admin/commands.ts'
-import { examine } from '../../admin/doctor/examine.ts'
+import { runChecks } from '../../admin/doctor/examine.ts'
 import { buildAppleAssociation, buildAssetLinks } from '../../lib/accounts/relying-party.ts'
 import { dynamoClient } from '../../lib/aws/dynamo.ts'
 import { findQueueUrl, sendMessages, sqsClient } from '../../lib/aws/queue.ts'
@@ -622,12 +622,12 @@ test('A source that does not respond does not hide the other findings', async ({
   expect(text).toMatch(/^ok {4}clients /m)
 })
 
-// The test calls `examine` with made-up checks, because the command's own checks take real time.
+// The test calls `runChecks` with made-up checks, because the command's own checks take real time.
 test('A check that never ends delays no other finding, and the operator sees its name', async () => {
   vi.useFakeTimers()
   const said: string[] = []
   const finding = { mark: 'ok', name: 'short', found: 'done' } as const
-  const findings = examine(
+  const findings = runChecks(
     [
       { name: 'long', look: () => new Promise(() => {}) },
       { name: 'short', look: async () => [finding] },

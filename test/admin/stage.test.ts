@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as base, describe, expect } from 'vitest'
-import { type Ask, readAnswers } from '../../admin/stage/answers.ts'
+import { type Prompter, readAnswers } from '../../admin/stage/answers.ts'
 import { describeAwsFailure } from '../../admin/stage/aws-failure.ts'
 import { deriveRequiredAction } from '../../admin/stage/stacks.ts'
 import { planStagesFile } from '../../admin/stage/stages-file.ts'
@@ -22,7 +22,7 @@ const test = base
 /** Simulates an operator who types these lines, one for each question. Records the questions. */
 function typist(...lines: string[]) {
   const questions: string[] = []
-  const ask: Ask = async (question) => {
+  const ask: Prompter = async (question) => {
     questions.push(question)
     return lines.shift() ?? ''
   }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, vi } from 'vitest'
 import type { Admin } from '../../admin/admin.ts'
 import type { Answers } from '../../admin/stage/answers.ts'
-import { awsAccount } from '../../admin/stage/aws-account.ts'
-import { bringUp, type UpEnvironment } from '../../admin/stage/bring-up.ts'
-import { takeDown } from '../../admin/stage/take-down.ts'
+import { openAwsAccount } from '../../admin/stage/aws-account.ts'
+import { bringUpStage, type UpServices } from '../../admin/stage/bring-up.ts'
+import { takeDownStage } from '../../admin/stage/take-down.ts'
 import type { SigningKey } from '../../lib/signing/keys.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
 import { REFUSALS, startControlPlane } from '../support/control-plane.ts'
@@ -73,8 +73,8 @@ const test = base
     const said: string[] = []
     const printed: string[] = []
     const ran: string[] = []
-    const environment: UpEnvironment = {
-      accountIn: awsAccount,
+    const environment: UpServices = {
+      accountIn: openAwsAccount,
       connect: () => stage.admin,
       cdk: async (words) => {
         ran.push(`cdk ${words.join(' ')}`)
@@ -129,7 +129,7 @@ describe('npm run up', () => {
     stage,
     stagesFile,
   }) => {
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     expect(environment.said.filter((line) => line.endsWith('Go on?'))).toEqual([
       expect.stringMatching(
         /^In account 123456789012, eu-west-1, this\n- changes stages\.json: dev\.alarmEmail\n- bootstraps CDK.*\n- deploys the stacks vaultline-dev-\*.*\n- stores your node URLs.*\n- makes a signing key.*8453:0x\w{40}\n.*about \$50 a month/,
@@ -172,11 +172,11 @@ describe('npm run up', () => {
         environment.said.push(line)
         if (line.startsWith(`ok    ${last}:`)) throw new Error('The process is killed.')
       }
-      await expect(bringUp(answers, { ...environment, say }), last).rejects.toThrow('is killed')
+      await expect(bringUpStage(answers, { ...environment, say }), last).rejects.toThrow('is killed')
       const steps = environment.said.filter((line) => line.endsWith(' …')).map((line) => line.replace(' …', ''))
       expect(steps.slice(-index - 1), last).toEqual(names.slice(0, index + 1))
     }
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     expect(await madeBy(stage)).toEqual(WHOLE)
     expect(environment.printed.filter((line) => line.startsWith('API key'))).toHaveLength(1)
     expect(environment.ran.filter((line) => line.startsWith('cdk bootstrap'))).toHaveLength(1)
@@ -207,7 +207,7 @@ describe('npm run up', () => {
     'stops before it creates anything because of %s, and says what to do',
     async ([, action, refusal, sentence], { answers, environment, plane, stagesFile }) => {
       plane.failures.set(action, Array(9).fill(refusal))
-      await expect(bringUp(answers, environment)).rejects.toThrow(sentence)
+      await expect(bringUpStage(answers, environment)).rejects.toThrow(sentence)
       expect(environment.ran).toEqual([])
       await expect(readFile(stagesFile)).rejects.toThrow('ENOENT')
     },
@@ -215,7 +215,7 @@ describe('npm run up', () => {
 
   test('continues after AWS throttles its requests', async ({ answers, environment, plane }) => {
     plane.failures.set('DescribeStacks', [REFUSALS.throttled, REFUSALS.throttled])
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     expect(environment.printed).toContain(`URL: ${API}`)
   })
 
@@ -225,14 +225,14 @@ describe('npm run up', () => {
     plane,
   }) => {
     plane.denied.add('iam:CreateRole').add('dynamodb:Scan')
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     expect(environment.said.filter((line) => line.startsWith('WARN'))).toEqual([
       expect.stringMatching(
         /^WARN {2}rights: IAM's simulation says that your role .*:assumed-role\/Dev\/me may not iam:CreateRole, dynamodb:Scan\. /,
       ),
     ])
     plane.failures.set('GetRole', [REFUSALS.denied('iam:GetRole', 'role Dev')])
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     expect(environment.said).toContain('skip  rights: AWS does not let your role look at them')
   })
 
@@ -248,7 +248,7 @@ describe('npm run up', () => {
     ] as const) {
       plane.conditions.set(key, value)
       environment.said.length = 0
-      await bringUp(answers, environment)
+      await bringUpStage(answers, environment)
       expect(environment.said, key).toContain('ok    rights: they suffice')
     }
   })
@@ -259,7 +259,7 @@ describe('npm run up', () => {
     plane,
   }) => {
     plane.account.executions = 10
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     expect(environment.said.join('\n')).toMatch(
       /WARN {2}quota: the account runs 10 functions at a time.*\n.*request-service-quota-increase --service-code lambda --quota-code L-B99A9384/,
     )
@@ -272,7 +272,7 @@ describe('npm run up', () => {
   }) => {
     plane.stacks.set('vaultline-dev-shared', { status: 'ROLLBACK_COMPLETE', isProtected: true })
     plane.stacks.set('vaultline-dev-vaults', { status: 'CREATE_FAILED' })
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     const [question] = environment.said.filter((line) => line.endsWith('Go on?'))
     expect(question).toContain('- deletes vaultline-dev-shared, which is ROLLBACK_COMPLETE and holds no data')
     expect(plane.requests.filter((request) => request.startsWith('Delete'))).toEqual([
@@ -290,8 +290,8 @@ describe('npm run up', () => {
     plane.stacks.set(others[0] ?? '', { status: 'ROLLBACK_COMPLETE' })
     plane.stacks.set(others[1] ?? '', { status: 'UPDATE_ROLLBACK_FAILED' })
     plane.stacks.set(others[2] ?? '', { status: 'UPDATE_IN_PROGRESS' })
-    await bringUp(answers, environment)
-    await takeDown('dev', { isForced: true }, { ...environment, ask: async () => 'dev' })
+    await bringUpStage(answers, environment)
+    await takeDownStage('dev', { isForced: true }, { ...environment, ask: async () => 'dev' })
     expect([...plane.stacks.keys()]).toEqual([...others, 'CDKToolkit'])
   })
 
@@ -305,7 +305,7 @@ describe('npm run up', () => {
     'never finishes the deletion of %s itself, because it can hold data',
     async ([name, advice], { answers, environment, plane }) => {
       plane.stacks.set(name, { status: 'DELETE_FAILED', reason: 'Resource x is in use' })
-      await expect(bringUp(answers, environment)).rejects.toThrow(
+      await expect(bringUpStage(answers, environment)).rejects.toThrow(
         new RegExp(`^${name} is DELETE_FAILED: Resource x is in use\\. .*${advice}`),
       )
       expect(plane.requests.filter((request) => request.startsWith('Delete'))).toEqual([])
@@ -315,7 +315,7 @@ describe('npm run up', () => {
   test('waits for the deploy of a run that was stopped', async ({ answers, environment, plane }) => {
     plane.stacks.set('vaultline-dev-jobs', { status: 'UPDATE_IN_PROGRESS' })
     const sleep = async () => plane.stacks.set('vaultline-dev-jobs', { status: 'UPDATE_COMPLETE' })
-    await bringUp(answers, { ...environment, sleep })
+    await bringUpStage(answers, { ...environment, sleep })
     expect(environment.said).toContain('Waiting for vaultline-dev-jobs (UPDATE_IN_PROGRESS) …')
   })
 
@@ -326,7 +326,7 @@ describe('npm run up', () => {
     'leaves %s to its operator if its rollback failed',
     async ([name, command], { answers, environment, plane }) => {
       plane.stacks.set(name, { status: 'UPDATE_ROLLBACK_FAILED', reason: 'Resource x is gone' })
-      await expect(bringUp(answers, environment)).rejects.toThrow(
+      await expect(bringUpStage(answers, environment)).rejects.toThrow(
         `${name} is UPDATE_ROLLBACK_FAILED: Resource x is gone. Run ${command}, then this command again.`,
       )
       expect(environment.ran).toEqual([])
@@ -338,22 +338,22 @@ describe('npm run up', () => {
     environment,
     stage,
   }) => {
-    const cdk: UpEnvironment['cdk'] = async (words) =>
+    const cdk: UpServices['cdk'] = async (words) =>
       words[0] === 'bootstrap'
         ? await environment.cdk(words)
         : {
             code: 1,
             tail: ' ❌  vaultline-dev-jobs failed: ExpiredToken: The security token included in the request is expired',
           }
-    await expect(bringUp(answers, { ...environment, cdk })).rejects.toThrow(
+    await expect(bringUpStage(answers, { ...environment, cdk })).rejects.toThrow(
       /^cdk deploy failed\. Your AWS session has ended\. Log in again, .* run the same command again: it continues/,
     )
-    await bringUp(answers, environment)
+    await bringUpStage(answers, environment)
     expect(await madeBy(stage)).toEqual(WHOLE)
   })
 
   test('creates nothing without consent', async ({ answers, environment, stagesFile }) => {
-    await expect(bringUp(answers, { ...environment, agree: async () => false })).rejects.toThrow('Nothing was made.')
+    await expect(bringUpStage(answers, { ...environment, agree: async () => false })).rejects.toThrow('Nothing was made.')
     expect(environment.ran).toEqual([])
     await expect(readFile(stagesFile)).rejects.toThrow('ENOENT')
   })
@@ -365,7 +365,7 @@ describe('npm run up', () => {
     const tails = ['FAIL  coins', 'FAIL  coins', 'All 13 passed.']
     const smoke = async () => ({ code: tails.length > 1 ? 1 : 0, tail: tails.shift() ?? '' })
     const doctor = async () => ({ code: 1, tail: 'FAIL  market  unknown' })
-    await expect(bringUp(answers, { ...environment, smoke, doctor })).rejects.toThrow(
+    await expect(bringUpStage(answers, { ...environment, smoke, doctor })).rejects.toThrow(
       /^FAIL {2}market {2}unknown\nThe stage is there, and this is not right yet/,
     )
     expect(environment.said.join('\n')).toContain('ok    smoke: \nAll 13 passed.')
@@ -381,11 +381,11 @@ describe('npm run down', () => {
   }) => {
     const stacks = [...STACKS, 'vaultline-dev-edge']
     for (const name of ['CDKToolkit', ...stacks]) plane.stacks.set(name, { status: 'CREATE_COMPLETE' })
-    await expect(takeDown('dev', { isForced: false }, { ...environment, ask: async () => 'prod' })).rejects.toThrow(
+    await expect(takeDownStage('dev', { isForced: false }, { ...environment, ask: async () => 'prod' })).rejects.toThrow(
       'Nothing was deleted.',
     )
     expect([...plane.stacks.keys()]).toHaveLength(5)
-    await takeDown('dev', { isForced: false }, { ...environment, ask: typed })
+    await takeDownStage('dev', { isForced: false }, { ...environment, ask: typed })
     expect([...plane.stacks.keys()]).toEqual(['CDKToolkit'])
     expect(plane.requests.filter((request) => request.startsWith('Delete'))).toEqual(
       stacks.toReversed().map((name) => `DeleteStack ${name}`),
@@ -397,10 +397,10 @@ describe('npm run down', () => {
     environment,
   }) => {
     plane.stacks.set('vaultline-dev-shared', { status: 'UPDATE_COMPLETE', isProtected: true })
-    await expect(takeDown('dev', { isForced: false }, { ...environment, ask: typed })).rejects.toThrow(
+    await expect(takeDownStage('dev', { isForced: false }, { ...environment, ask: typed })).rejects.toThrow(
       /^Stage dev is protected\. With --force its stacks go\.\nThese stay, with all data.*\n- tables: vaultline-dev-clients/,
     )
-    await takeDown('dev', { isForced: true }, { ...environment, ask: typed })
+    await takeDownStage('dev', { isForced: true }, { ...environment, ask: typed })
     expect(plane.requests).toContain('UpdateTerminationProtection vaultline-dev-shared')
     expect(plane.stacks.size).toBe(0)
   })
@@ -411,21 +411,21 @@ describe('npm run down', () => {
   }) => {
     for (const name of STACKS) plane.stacks.set(name, { status: 'CREATE_COMPLETE' })
     const reason = 'The following resource(s) failed to delete: [Bucket].'
-    const accountIn: UpEnvironment['accountIn'] = (region) => ({
-      ...awsAccount(region),
+    const accountIn: UpServices['accountIn'] = (region) => ({
+      ...openAwsAccount(region),
       deleteStack: async ({ name }) => {
         plane.stacks.set(name, { status: 'DELETE_FAILED', reason })
       },
     })
-    await expect(takeDown('dev', { isForced: false }, { ...environment, accountIn, ask: typed })).rejects.toThrow(
+    await expect(takeDownStage('dev', { isForced: false }, { ...environment, accountIn, ask: typed })).rejects.toThrow(
       `CloudFormation could not delete vaultline-dev-jobs: ${reason} Remove what it names, and run the same command again.`,
     )
-    await takeDown('dev', { isForced: false }, { ...environment, ask: typed })
+    await takeDownStage('dev', { isForced: false }, { ...environment, ask: typed })
     expect(plane.stacks.size).toBe(0)
   })
 
   test('reports a missing stage', async ({ plane: _, environment }) => {
-    await expect(takeDown('dev', { isForced: false }, { ...environment, ask: typed })).rejects.toThrow(
+    await expect(takeDownStage('dev', { isForced: false }, { ...environment, ask: typed })).rejects.toThrow(
       'Account 123456789012 has no stage dev in eu-west-1.',
     )
   })
@@ -437,14 +437,14 @@ test('A stage without answers for its file needs no file, also under the name st
   stagesFile,
 }) => {
   const plain = { ...answers, alarmEmail: undefined }
-  await bringUp(plain, { ...environment, stagesFile: undefined })
+  await bringUpStage(plain, { ...environment, stagesFile: undefined })
   expect(environment.ran).toContain('cdk deploy vaultline-dev/* --require-approval never')
-  await expect(bringUp(plain, environment)).rejects.toThrow(`There is no file ${stagesFile}.`)
+  await expect(bringUpStage(plain, environment)).rejects.toThrow(`There is no file ${stagesFile}.`)
 })
 
 test('The file of stages keeps the fields that no answer names', async ({ answers, environment, stagesFile }) => {
   await writeFile(stagesFile, JSON.stringify({ dev: { monthlyBudgetUsd: 50, alarmEmail: 'on-call@harbor.dev' } }))
-  await bringUp(answers, environment)
+  await bringUpStage(answers, environment)
   expect(JSON.parse(await readFile(stagesFile, 'utf8'))).toEqual({
     dev: { monthlyBudgetUsd: 50, alarmEmail: 'on-call@harbor.dev' },
   })

@@ -12,8 +12,8 @@ import { runCommandLine } from '../../admin/command-line.ts'
 import { connectStage } from '../../admin/connect.ts'
 import { edgeKeysSecret } from '../../admin/edge-keys.ts'
 import { addEdgeKey } from '../../admin/operations/keys.ts'
-import { awsAccount } from '../../admin/stage/aws-account.ts'
-import { bringUp } from '../../admin/stage/bring-up.ts'
+import { openAwsAccount } from '../../admin/stage/aws-account.ts'
+import { bringUpStage } from '../../admin/stage/bring-up.ts'
 import { maxBundleKib, readBundle, verifyInputs, writeBundle } from '../../infra/bundling.ts'
 import { edgeSecretName } from '../../infra/environments.ts'
 import { CONSUMERS, ENDPOINTS, JOBS } from '../../infra/functions.ts'
@@ -407,10 +407,10 @@ test('A stage has a client, its key and its vault after npm run up, and passes t
   if (!vault) throw new Error('There is no vault.')
   const { chainId, address } = vault
   const printed: string[] = []
-  await bringUp(
+  await bringUpStage(
     { stage: 'dev', domain: undefined, alarmEmail: undefined, config: undefined, vault: { chainId, address } },
     {
-      accountIn: awsAccount,
+      accountIn: openAwsAccount,
       connect: () => ({
         ...admin,
         clients: { ...admin.clients, list },

@@ -4,8 +4,8 @@ import type { Deposit, GetTransferStatusResponse, TransferEvent, Withdrawal } fr
 import {
   type FollowedTransfer,
   groupByDay,
-  isOpen,
-  listEntries,
+  isOpenEntry,
+  listTimelineEntries,
   type Sources,
   stepsOfTransfer,
 } from '../../wallet/src/activity.ts'
@@ -99,7 +99,7 @@ const arrived: GetTransferStatusResponse = {
 }
 
 const timeline = (sources: { [Name in keyof Sources]?: Sources[Name] | undefined }) =>
-  listEntries({
+  listTimelineEntries({
     deposits: sources.deposits ?? { items: [], hasMore: false },
     withdrawals: sources.withdrawals ?? { items: [], hasMore: false },
     transfers: sources.transfers ?? [],
@@ -297,8 +297,8 @@ describe('The timeline', () => {
         transfers: [],
       })
       const key = (entry: { steps: readonly { hash?: string | undefined }[] }) => entry.steps.at(0)?.hash
-      const closed = part.filter((entry) => !isOpen(entry)).map(({ timestamp }) => timestamp)
-      const expected = whole.filter((entry) => !isOpen(entry)).map(({ timestamp }) => timestamp)
+      const closed = part.filter((entry) => !isOpenEntry(entry)).map(({ timestamp }) => timestamp)
+      const expected = whole.filter((entry) => !isOpenEntry(entry)).map(({ timestamp }) => timestamp)
       expect(closed).toEqual(expected.slice(0, closed.length))
       expect(new Set(part.map(key)).size).toBe(part.length)
     })

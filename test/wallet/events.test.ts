@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isAbout, listReported, type WebhookDelivery } from '../../wallet/src/events.ts'
+import { isEventOfOwner, listReported, type WebhookDelivery } from '../../wallet/src/events.ts'
 
 const ALICE = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const BOB = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc'
@@ -60,7 +60,7 @@ test('An event is about the user’s accounts and about the transfers of this br
     if (!arrival?.event) throw new Error('There is no event.')
     return arrival.event
   }
-  expect(isAbout(eventOf({ userAddress: ALICE }), owner)).toBe(true)
-  expect(isAbout(eventOf({ transactions: { source: HASH } }), owner)).toBe(true)
-  expect(isAbout(eventOf({}), owner)).toBe(false)
+  expect(isEventOfOwner(eventOf({ userAddress: ALICE }), owner)).toBe(true)
+  expect(isEventOfOwner(eventOf({ transactions: { source: HASH } }), owner)).toBe(true)
+  expect(isEventOfOwner(eventOf({}), owner)).toBe(false)
 })

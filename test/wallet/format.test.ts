@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import {
   formatAmount,
   formatChange,
-  formatExactly,
+  formatExactAmount,
   formatMoney,
   formatShortAmount,
   formatShortMoney,
-  formatWhole,
+  formatGroupedAmount,
   numberDuplicates,
   parseAmount,
 } from '../../wallet/src/format.ts'
@@ -18,7 +18,7 @@ const units = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 describe('An amount', () => {
   test('that is written to its last digit is read as the same amount', () => {
     const isReadBack = fc.property(units, decimals, (amount, places) => {
-      expect(parseAmount(formatExactly(amount, places), places)).toBe(amount)
+      expect(parseAmount(formatExactAmount(amount, places), places)).toBe(amount)
     })
     fc.assert(isReadBack)
   })
@@ -93,9 +93,9 @@ describe('An amount', () => {
   })
 
   test('can be written to its last digit', () => {
-    expect(formatWhole(1_234_567_899_999n, 6)).toBe('1,234,567.899999')
-    expect(formatWhole(1n, 24)).toBe('0.000000000000000000000001')
-    expect(formatWhole(-(2n ** 200n), 18)).toBe(
+    expect(formatGroupedAmount(1_234_567_899_999n, 6)).toBe('1,234,567.899999')
+    expect(formatGroupedAmount(1n, 24)).toBe('0.000000000000000000000001')
+    expect(formatGroupedAmount(-(2n ** 200n), 18)).toBe(
       '-1,606,938,044,258,990,275,541,962,092,341,162,602,522,202.993782792835301376',
     )
   })

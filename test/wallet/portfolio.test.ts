@@ -13,7 +13,7 @@ import {
   keyOfToken,
   listHoldings,
   listMissingChains,
-  listRequests,
+  listRequestActions,
   sharesOf,
   sumHistories,
   sumValues,
@@ -243,7 +243,7 @@ const place = {
 test('Claimable, refundable and pending requests are amounts of the asset, with shares at their price', () => {
   const [valued] = valuePositions([position], [], [])
   if (!valued) throw new Error('One position has one value.')
-  const requests = listRequests(
+  const requests = listRequestActions(
     valued,
     18,
     {
@@ -281,7 +281,7 @@ test('A request in a cooldown counts with its fixed assets, not with its shares 
     ...{ pendingAssets: '1000000', pendingRedeemShares: '1000000000000000000', claimableAssets: '0' },
     ...{ claimableShares: '0', cancelledRedeemShares: '0' },
   }
-  const requests = listRequests(valued, 18, undefined, {
+  const requests = listRequestActions(valued, 18, undefined, {
     ...{ ...place, status: 'pending', amounts, claimableAt: '2026-11-08T00:00:00.000Z' },
     ...{ epochId: null, vault: { redeemEpochId: null } },
   })

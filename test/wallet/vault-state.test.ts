@@ -1,6 +1,6 @@
 import type { Vault } from '@vaultline/client'
 import { expect, test } from 'vitest'
-import { canHaveRequests, describeWay, feesOf, sortVaults, whyUnknown } from '../../wallet/src/vault-state.ts'
+import { canHaveRequests, describeWay, formatFees, sortVaults, explainUnknownTerm } from '../../wallet/src/vault-state.ts'
 
 const UNKNOWN = { management: null, performance: null, entry: null, exit: null, haircut: null }
 const FREE = { management: '0.00', performance: '0.00', entry: '0.00', exit: '0.00', haircut: '0.00' }
@@ -15,18 +15,18 @@ test('Every vault except a plain ERC-4626 one may have pending requests', () => 
 })
 
 test('Fees are listed as rates, and as none only if the vault reports all as zero', () => {
-  expect(feesOf(FREE)).toBe('None')
-  expect(feesOf({ ...FREE, entry: '0.50', performance: '10.00', management: '2.00' })).toBe(
+  expect(formatFees(FREE)).toBe('None')
+  expect(formatFees({ ...FREE, entry: '0.50', performance: '10.00', management: '2.00' })).toBe(
     '0.5% to deposit, 10% of profit, 2% a year',
   )
-  expect(feesOf(UNKNOWN)).toBeUndefined()
+  expect(formatFees(UNKNOWN)).toBeUndefined()
 })
 
 test('If a vault does not report every fee, the reported ones are listed, including zeros', () => {
-  expect(feesOf({ ...UNKNOWN, management: '2.00', exit: '0.00' })).toBe(
+  expect(formatFees({ ...UNKNOWN, management: '2.00', exit: '0.00' })).toBe(
     '0% to withdraw, 2% a year; others are not reported',
   )
-  expect(feesOf({ ...FREE, haircut: null })).toMatch(/^0% to deposit.*; others are not reported$/)
+  expect(formatFees({ ...FREE, haircut: null })).toMatch(/^0% to deposit.*; others are not reported$/)
 })
 
 test('A way to deposit or withdraw names its usual duration only if it is known', () => {
@@ -43,10 +43,10 @@ test('An unknown term has a reason: the vault does not report it, or its chain c
   const terms = { ...TERMS, missing: ['room'] }
   const asOf = { blockNumber: 1, blockHash: '0x', timestamp: '2026-01-01T00:00:00.000Z' } as const
   const vault = (stale: boolean) => ({ terms, stateAsOf: { ...asOf, stale } })
-  expect(whyUnknown(vault(false), 'room')).toBe('The vault does not report it.')
-  expect(whyUnknown(vault(true), 'room')).toBe('The chain cannot be read at the moment.')
-  expect(whyUnknown({ terms, stateAsOf: null }, 'room')).toBe('The chain cannot be read at the moment.')
-  expect(whyUnknown(vault(false), 'liquidity')).toBeUndefined()
+  expect(explainUnknownTerm(vault(false), 'room')).toBe('The vault does not report it.')
+  expect(explainUnknownTerm(vault(true), 'room')).toBe('The chain cannot be read at the moment.')
+  expect(explainUnknownTerm({ terms, stateAsOf: null }, 'room')).toBe('The chain cannot be read at the moment.')
+  expect(explainUnknownTerm(vault(false), 'liquidity')).toBeUndefined()
 })
 
 test('Vaults are sorted by yield, total or name; unknown figures come last in either direction', () => {

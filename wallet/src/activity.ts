@@ -1,14 +1,14 @@
 import type { Deposit, GetTransferStatusResponse, TransferEvent, Withdrawal } from '@vaultline/client'
-import { formatClock, formatDayName, formatTime } from './format.ts'
+import { formatClock, formatDayName, formatDateTime } from './format.ts'
 import type { StartedTransfer } from './portfolio.ts'
-import { STATUSES } from './statuses.ts'
+import { STATUS_TEXTS } from './statuses.ts'
 
 type Hash = `0x${string}`
 type Status = Deposit['status']
 type Sum = { readonly units: string | bigint; readonly symbol: string; readonly decimals: number }
 
 /** Step of a deposit, a withdrawal or a transfer between chains, as the timeline shows it. */
-export type Step = {
+export type TimelineStep = {
   readonly text: string
   readonly state: 'done' | 'now' | 'todo' | 'failed'
   readonly chainId: number
@@ -19,7 +19,7 @@ export type Step = {
 }
 
 /** Deposit or withdrawal in the timeline, with its steps and its transfer between chains. */
-export type Entry = {
+export type TimelineEntry = {
   readonly id: string
   readonly kind: 'deposit' | 'withdrawal'
   readonly vault: { readonly chainId: number; readonly address: Hash; readonly name: string }
@@ -35,7 +35,7 @@ export type Entry = {
   readonly estimate: bigint | null
   readonly shares: { readonly units: string; readonly decimals: number } | undefined
   readonly timestamp: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly TimelineStep[]
   readonly transfer: StartedTransfer | undefined
 }
 
@@ -48,7 +48,7 @@ export type FollowedTransfer = {
 type Loaded<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean }
 
 /** Time and transaction of each step that webhook events reported for one deposit or withdrawal. */
-export type Reported = Partial<Record<'claimable' | 'completed' | 'cancelled', { at: string; hash: Hash | undefined }>>
+export type ReportedSteps = Partial<Record<'claimable' | 'completed' | 'cancelled', { at: string; hash: Hash | undefined }>>
 
 /** Data from which the timeline of deposits and withdrawals is built. */
 export type Sources = {
@@ -56,7 +56,7 @@ export type Sources = {
   readonly withdrawals: Loaded<Withdrawal>
   readonly transfers: readonly FollowedTransfer[]
   /** Reported steps by the id of the deposit or withdrawal. */
-  readonly reported: ReadonlyMap<string, Reported>
+  readonly reported: ReadonlyMap<string, ReportedSteps>
 }
 
 /**
@@ -64,7 +64,7 @@ export type Sources = {
  * deposits or withdrawals are not loaded yet, the timeline ends at the oldest loaded one. Open deposits and withdrawals
  * are never cut off.
  */
-export function listEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly Entry[] {
+export function listTimelineEntries({ deposits, withdrawals, transfers, reported }: Sources): readonly TimelineEntry[] {
   const start = [deposits, withdrawals]
     .filter(({ hasMore }) => hasMore)
     .map(({ items }) => items.at(-1)?.timestamp ?? '')
@@ -93,18 +93,18 @@ export function listEntries({ deposits, withdrawals, transfers, reported }: Sour
     ...[...left].filter((transfer) => !isListedElsewhere(transfer)).map(describeTransfer),
   ]
   return [...new Map(entries.map((entry) => [entry.id, entry])).values()]
-    .filter((entry) => isOpen(entry) || entry.timestamp >= start)
+    .filter((entry) => isOpenEntry(entry) || entry.timestamp >= start)
     .toSorted((one, other) => compare(other.timestamp, one.timestamp) || compare(one.id, other.id))
 }
 
 /** Returns true if the deposit or withdrawal is waiting or can be claimed. */
-export function isOpen({ status }: Entry): boolean {
+export function isOpenEntry({ status }: TimelineEntry): boolean {
   return status === 'pending' || status === 'claimable'
 }
 
 /** Groups deposits, withdrawals and transfers by day in the reader's time zone. The order stays the same. */
-export function groupByDay(entries: readonly Entry[], now: number) {
-  const days = new Map<string, Entry[]>()
+export function groupByDay(entries: readonly TimelineEntry[], now: number) {
+  const days = new Map<string, TimelineEntry[]>()
   for (const entry of entries) {
     const day = formatDayName(entry.timestamp, now)
     days.set(day, [...(days.get(day) ?? []), entry])
@@ -146,11 +146,11 @@ function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
   return started.isClosed === true && !progress
 }
 
-function describeDeposit(deposit: Deposit, transfer: FollowedTransfer | undefined, reported: Reported = {}): Entry {
+function describeDeposit(deposit: Deposit, transfer: FollowedTransfer | undefined, reported: ReportedSteps = {}): TimelineEntry {
   const { depositId, chainId, amounts, vault, epochId, timestamp: at, transactionHash: hash, source, status } = deposit
   const isInstant = epochId === 0
-  const first: Step = { text: isInstant ? 'Deposited' : 'Requested', state: 'done', chainId, at, hash }
-  const arrival: readonly Step[] = source
+  const first: TimelineStep = { text: isInstant ? 'Deposited' : 'Requested', state: 'done', chainId, at, hash }
+  const arrival: readonly TimelineStep[] = source
     ? [
         { text: 'Sent', state: 'done', chainId: source.chainId, hash: source.transactionHash },
         { text: 'Arrived', state: 'done', chainId, at, hash },
@@ -178,12 +178,12 @@ function describeDeposit(deposit: Deposit, transfer: FollowedTransfer | undefine
 function describeWithdrawal(
   withdrawal: Withdrawal,
   transfer: FollowedTransfer | undefined,
-  reported: Reported = {},
-): Entry {
+  reported: ReportedSteps = {},
+): TimelineEntry {
   const { withdrawalId, chainId, shares, vault, epochId, timestamp: at, transactionHash: hash } = withdrawal
   const { assets, claimTransactionHash, status } = withdrawal
   const isInstant = claimTransactionHash === hash
-  const first: Step = { text: isInstant ? 'Withdrawn' : 'Requested', state: 'done', chainId, at, hash }
+  const first: TimelineStep = { text: isInstant ? 'Withdrawn' : 'Requested', state: 'done', chainId, at, hash }
   const completed = claimTransactionHash ? { at: undefined, hash: claimTransactionHash } : undefined
   const claims = { ...(completed && { completed }), ...reported }
   const settled = epochId === 0 ? 'Cooldown over' : 'Settled'
@@ -211,7 +211,7 @@ function estimateOf(shares: bigint, price: bigint, shareDecimals: number): bigin
   return worth > 0n ? worth - 1n : 0n
 }
 
-function describeTransfer({ started, progress }: FollowedTransfer): Entry {
+function describeTransfer({ started, progress }: FollowedTransfer): TimelineEntry {
   const { hash, kind, vault, amount, from, to, srcChainId, startedAt } = started
   const { output } = progress ?? {}
   const arrives = kind === 'deposit' && output ? { units: output.amount, ...to } : { units: amount, ...from }
@@ -237,8 +237,8 @@ function placeOf({ vaultAddress: address, vaultName: name, chainId, vault, times
   return { vault: { chainId, address, name }, symbol: vault.assetSymbol, decimals: vault.assetDecimals, timestamp }
 }
 
-function stateOf(status: Status): Entry['state'] {
-  return status === 'completed' ? undefined : STATUSES[status]
+function stateOf(status: Status): TimelineEntry['state'] {
+  return status === 'completed' ? undefined : STATUS_TEXTS[status]
 }
 
 /** Returns the status by which the user filters; a transfer that failed for good counts as cancelled. */
@@ -248,7 +248,7 @@ function statusOf(progress: GetTransferStatusResponse | undefined): Status {
 }
 
 /** Returns the label of a transfer's state. Tokens can arrive without a deposit, because the vault may refuse the deposit. */
-function stateOfTransfer(progress: GetTransferStatusResponse | undefined): Entry['state'] {
+function stateOfTransfer(progress: GetTransferStatusResponse | undefined): TimelineEntry['state'] {
   const { status, reason, terminal } = progress ?? {}
   if (status === 'completed') return undefined
   if (status === 'bridging' && terminal) return { text: 'No longer followed', tone: 'warn' }
@@ -263,15 +263,15 @@ function stateOfTransfer(progress: GetTransferStatusResponse | undefined): Entry
 type Request = {
   readonly chainId: number
   readonly status: Status
-  readonly reported: Partial<Record<keyof Reported, { at: string | undefined; hash: Hash | undefined }>>
+  readonly reported: Partial<Record<keyof ReportedSteps, { at: string | undefined; hash: Hash | undefined }>>
   readonly last: 'Claimed' | 'Paid'
   readonly settled?: string
 }
 
-function stepsOfRequest({ chainId, status, reported, last, settled = 'Settled' }: Request): readonly Step[] {
-  const wait: Step = { text: 'Waiting for the vault', state: 'now', chainId }
-  const ready: Step = { text: settled, state: 'done', chainId, ...reported.claimable }
-  const paidInPart: Step = { text: `${last} in part`, state: 'done', chainId, ...reported.completed }
+function stepsOfRequest({ chainId, status, reported, last, settled = 'Settled' }: Request): readonly TimelineStep[] {
+  const wait: TimelineStep = { text: 'Waiting for the vault', state: 'now', chainId }
+  const ready: TimelineStep = { text: settled, state: 'done', chainId, ...reported.claimable }
+  const paidInPart: TimelineStep = { text: `${last} in part`, state: 'done', chainId, ...reported.completed }
   const part = reported.completed ? [paidInPart] : []
   switch (status) {
     case 'pending':
@@ -299,7 +299,7 @@ const EVENTS: Readonly<Record<TransferEvent['kind'], string>> = {
 }
 const FAILURES: readonly TransferEvent['kind'][] = ['undelivered', 'action_failed', 'refund_owed']
 
-function stepsOfEvents(transfer: GetTransferStatusResponse): readonly Step[] {
+function stepsOfEvents(transfer: GetTransferStatusResponse): readonly TimelineStep[] {
   const { events, srcChain, input, output } = transfer
   const arrivals = new Set(events.flatMap(({ kind, txHash }) => (kind === 'filled' ? [txHash] : [])))
   return (
@@ -330,7 +330,7 @@ type Sent = { readonly srcChainId: number; readonly hash: Hash; readonly now: nu
 export function stepsOfTransfer(
   transfer: GetTransferStatusResponse | undefined,
   { srcChainId, hash, now }: Sent,
-): readonly Step[] {
+): readonly TimelineStep[] {
   const { status = 'pending', action, terminal, timestamps, refund, dstChain, output } = transfer ?? {}
   const done = transfer ? stepsOfEvents(transfer) : []
   if (done.length === 0) {
@@ -346,8 +346,8 @@ export function stepsOfTransfer(
   const { expectedAt, deadline } = transfer ?? {}
   const notes = [
     ...(expectedAt && Date.parse(expectedAt) > now ? [`Expected at about ${formatClock(expectedAt)}`] : []),
-    ...(deadline ? [`Refunded if not filled before ${formatTime(deadline)}`] : []),
+    ...(deadline ? [`Refunded if not filled before ${formatDateTime(deadline)}`] : []),
   ]
-  const arriving: Step = { text: 'Arriving', state: 'now', chainId, amount: sumOf(output, output?.amount), notes }
+  const arriving: TimelineStep = { text: 'Arriving', state: 'now', chainId, amount: sumOf(output, output?.amount), notes }
   return [...done, arriving, ...(action === 'deposit' ? [{ text: 'Deposit', state: 'todo', chainId } as const] : [])]
 }

@@ -3,9 +3,9 @@ import { Link, Route, Switch, useLocation } from 'wouter'
 import { AccountMenu } from './parts/account-menu.tsx'
 import { DeveloperDrawer } from './parts/developer-drawer.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
-import { Empty } from './parts/notices.tsx'
+import { EmptyNotice } from './parts/notices.tsx'
 import { PageSkeleton } from './parts/skeletons.tsx'
-import { useFreshness } from './use-events.ts'
+import { useRefetchOnEvents } from './use-events.ts'
 
 const HomePage = lazy(async () => ({ default: (await import('./pages/home.tsx')).HomePage }))
 const VaultsPage = lazy(async () => ({ default: (await import('./pages/vaults.tsx')).VaultsPage }))
@@ -32,7 +32,7 @@ const PLACES = [
 /** Renders the wallet's header and navigation, and the page for the URL. */
 export function App() {
   const [location] = useLocation()
-  useFreshness()
+  useRefetchOnEvents()
   const main = useRef<HTMLElement>(null)
   const shown = useRef(location)
   useEffect(() => {
@@ -94,7 +94,7 @@ export function App() {
               <Route>
                 <div className="page">
                   <title>Page not found · Vaultline</title>
-                  <Empty isWholePage title="Page not found" action={{ href: '/', text: 'Go home' }} />
+                  <EmptyNotice isWholePage title="Page not found" action={{ href: '/', text: 'Go home' }} />
                 </div>
               </Route>
             </Switch>

@@ -4,7 +4,7 @@ import type { ListCoinsResponse } from '@vaultline/client'
 export type MarketCoin = ListCoinsResponse[number] & { readonly chainIds: readonly number[] }
 
 /** Sort orders of coins: largest first, names from A to Z. */
-export type CoinOrder = 'name' | 'price' | 'change' | 'market cap' | 'volume'
+export type CoinSortOrder = 'name' | 'price' | 'change' | 'market cap' | 'volume'
 
 /** Lists the supported coins once each, with their chains. A coin without an id is listed separately for each chain. */
 export function listMarketCoins(coins: ListCoinsResponse): readonly MarketCoin[] {
@@ -22,7 +22,7 @@ export function listMarketCoins(coins: ListCoinsResponse): readonly MarketCoin[]
 }
 
 /** Sorts coins; unknown figures come last. */
-export function sortCoins(coins: readonly MarketCoin[], order: CoinOrder, isReversed: boolean): readonly MarketCoin[] {
+export function sortCoins(coins: readonly MarketCoin[], order: CoinSortOrder, isReversed: boolean): readonly MarketCoin[] {
   const direction = isReversed ? -1 : 1
   if (order === 'name') {
     return coins.toSorted((left, right) => direction * left.contract_name.localeCompare(right.contract_name))

@@ -5,11 +5,11 @@ import { createStoredStore, useStore } from './store.ts'
 
 type Surroundings = { readonly config: Config; readonly service: Client }
 
-export const SurroundingsContext = createContext<Surroundings | undefined>(undefined)
+export const AppContext = createContext<Surroundings | undefined>(undefined)
 
 /** Returns the API client and the configuration. Throws outside of the application's context provider. */
 export function useAppContext(): Surroundings {
-  const surroundings = useContext(SurroundingsContext)
+  const surroundings = useContext(AppContext)
   if (!surroundings) throw new Error('Nothing surrounds this component.')
   return surroundings
 }

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@vaultline/client'
-import type { Reported } from './activity.ts'
+import type { ReportedSteps } from './activity.ts'
 
 /** Delivery of a webhook event, as the sandbox's receiver lists it. */
 export type WebhookDelivery = {
@@ -20,7 +20,7 @@ export type WebhookDelivery = {
 export type Owner = { readonly accounts: ReadonlySet<string>; readonly transfers: ReadonlySet<string> }
 
 /** Returns true if an event is about this user's money. */
-export function isAbout({ data }: WebhookEvent, { accounts, transfers }: Owner): boolean {
+export function isEventOfOwner({ data }: WebhookEvent, { accounts, transfers }: Owner): boolean {
   if ('transactions' in data && transfers.has(data.transactions.source)) return true
   return 'userAddress' in data && data.userAddress !== null && accounts.has(data.userAddress)
 }
@@ -31,10 +31,10 @@ const STEPS = ['claimable', 'completed', 'cancelled'] as const
  * Returns the time and transaction of each step that webhook events report, by the id of the deposit or withdrawal. Events that a chain
  * reorganisation undid are left out.
  */
-export function listReported(arrivals: readonly WebhookDelivery[]): ReadonlyMap<string, Reported> {
+export function listReported(arrivals: readonly WebhookDelivery[]): ReadonlyMap<string, ReportedSteps> {
   const taken = arrivals.flatMap(({ isTaken, event }) => (isTaken && event ? [event] : []))
   const undone = new Set(taken.flatMap(({ data }) => ('eventId' in data ? [data.eventId] : [])))
-  const reported = new Map<string, Reported>()
+  const reported = new Map<string, ReportedSteps>()
   for (const { id, type, timestamp: at, data } of taken.toSorted((left, right) => left.sequence - right.sequence)) {
     const step = STEPS.find((one) => type.endsWith(`.${one}`))
     if (!step || undone.has(id) || !('entry' in data) || 'eventId' in data) continue

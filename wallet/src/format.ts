@@ -48,12 +48,12 @@ export function formatNumber(value: number): string {
 }
 
 /** Formats all digits of an amount for a form field. */
-export function formatExactly(units: bigint, decimals: number): string {
+export function formatExactAmount(units: bigint, decimals: number): string {
   return formatUnits(units, decimals)
 }
 
 /** Formats all digits of an amount with grouped thousands. */
-export function formatWhole(units: bigint, decimals: number): string {
+export function formatGroupedAmount(units: bigint, decimals: number): string {
   return new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 100 }).format(asText(units, decimals))
 }
 
@@ -103,7 +103,7 @@ export function formatChange(percent: number): string {
 }
 
 /** Formats a date with its time, in the reader's time zone. */
-export function formatTime(time: string | number): string {
+export function formatDateTime(time: string | number): string {
   return new Date(time).toLocaleString(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
@@ -113,7 +113,7 @@ export function formatClock(time: string | number): string {
 }
 
 /** Formats an hour without minutes, for the axis of a chart. */
-export function formatShortClock(time: number): string {
+export function formatHour(time: number): string {
   return new Date(time).toLocaleTimeString(LOCALE, { hour: 'numeric' })
 }
 

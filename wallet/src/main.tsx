@@ -5,8 +5,8 @@ import { WagmiProvider } from 'wagmi'
 import { App } from './app.tsx'
 import { createWagmi } from './chains.ts'
 import { loadConfig } from './config.ts'
-import { SurroundingsContext } from './context.ts'
-import { pauseAfter } from './problems.ts'
+import { AppContext } from './context.ts'
+import { computeRetryPause } from './problems.ts'
 import { createQueries } from './queries.ts'
 import { createService } from './service.ts'
 import './styles.css'
@@ -30,12 +30,12 @@ if (import.meta.env.MODE === 'sandbox') {
 
 createRoot(root).render(
   <StrictMode>
-    <SurroundingsContext value={{ config, service: createService(config) }}>
+    <AppContext value={{ config, service: createService(config) }}>
       <WagmiProvider config={createWagmi(config)}>
-        <QueryClientProvider client={createQueries(pauseAfter)}>
+        <QueryClientProvider client={createQueries(computeRetryPause)}>
           <Content />
         </QueryClientProvider>
       </WagmiProvider>
-    </SurroundingsContext>
+    </AppContext>
   </StrictMode>,
 )

@@ -96,7 +96,7 @@ type Total = {
  * Open request in a vault, with its amount in the vault's asset. A request of kind `wait` is still pending; any other needs the user's
  * action.
  */
-export type VaultRequest = {
+export type RequestAction = {
   readonly position: ValuedPosition
   readonly kind: 'claim deposit' | 'claim withdrawal' | 'take back deposit' | 'take back withdrawal' | 'wait'
   readonly units: bigint
@@ -304,12 +304,12 @@ export function yieldOf(
 }
 
 /** Lists the open requests of a position. Requests in shares are valued at the present share price. */
-export function listRequests(
+export function listRequestActions(
   position: ValuedPosition,
   shareDecimals: number,
   deposit: GetDepositStatusResponse | undefined,
   withdrawal: GetWithdrawalStatusResponse | undefined,
-): readonly VaultRequest[] {
+): readonly RequestAction[] {
   const price = BigInt(position.sharePrice)
   const assetsOf = (shares = '0') => (BigInt(shares) * price) / 10n ** BigInt(shareDecimals)
   const [into, out] = [deposit?.amounts, withdrawal?.amounts]

@@ -42,7 +42,7 @@ export function isTemporary(error: unknown): boolean {
 const PAUSE_MS = 5000
 
 /** Returns the milliseconds to wait before the same call, at least as long as the service requests. Undefined for a permanent error. */
-export function pauseAfter(error: unknown): number | undefined {
+export function computeRetryPause(error: unknown): number | undefined {
   if (!isTemporary(error)) return undefined
   return Math.max(PAUSE_MS, (error instanceof CallFailure && error.error.retryAfterMs) || 0)
 }

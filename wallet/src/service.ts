@@ -20,7 +20,7 @@ export const session = createStoredStore<Session | undefined>(sessionStorage, `v
 })
 
 /** API request of this page with its outcome, for the panel that shows requests to developers. */
-export type Exchange = {
+export type ApiExchange = {
   /** Time of the request, in ms since the page was opened. */
   readonly startedAt: number
   readonly method: string
@@ -36,10 +36,10 @@ export type Exchange = {
 const KEPT_EXCHANGES = 40
 
 /** Latest API requests of this page, newest first. */
-export const exchanges = createStore<readonly Exchange[]>([])
+export const exchanges = createStore<readonly ApiExchange[]>([])
 
 /** Adds an API request to `exchanges`, the list of the latest requests. */
-export function recordExchange(exchange: Exchange): void {
+export function recordExchange(exchange: ApiExchange): void {
   exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
 }
 
@@ -68,7 +68,7 @@ export function createService({ apiUrl, apiKey, signingKeys: keys }: Config, mos
 async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const startedAt = performance.now()
   const record = (status: number, answer: string, requestId?: string | null) => {
-    const exchange: Exchange = {
+    const exchange: ApiExchange = {
       startedAt,
       method: init?.method ?? 'GET',
       url: String(input),

@@ -1,5 +1,5 @@
 /** Texts for the statuses of deposits and withdrawals. */
-export const STATUSES = {
+export const STATUS_TEXTS = {
   pending: { text: 'Waiting', tone: 'warn' },
   claimable: { text: 'Ready to claim', tone: 'good' },
   completed: { text: 'Done', tone: '' },

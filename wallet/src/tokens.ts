@@ -17,7 +17,7 @@ export function assetOf({ chainId, depositTokenAddress, asset }: Vault): Token {
 }
 
 /** Returns the tokens of the same coin on all chains of the wallet that have it, the given token first. */
-export function useSameCoin(token: Token): readonly Token[] {
+export function useTokensOfCoin(token: Token): readonly Token[] {
   const { chains } = useAppContext().config
   const coins = useCoins().data?.data ?? []
   // Tokens are matched by the coin's key: anyone can copy a symbol, and USDC.e has CoinGecko's id of USDC.

@@ -50,7 +50,7 @@ export function releaseUnderWay(): void {
 }
 
 /** Deletes the entry of a transaction or a batch that was mined, or that the user gave up. */
-export function forgetUnderWay(id: string): void {
+export function forgetPendingTransaction(id: string): void {
   underWay.set(underWay.get().filter((one) => idOf(one) !== id))
 }
 

@@ -1,7 +1,7 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useAppContext } from './context.ts'
-import { isAbout, type Owner, type WebhookDelivery } from './events.ts'
+import { isEventOfOwner, type Owner, type WebhookDelivery } from './events.ts'
 import { useStore } from './store.ts'
 import { transfers } from './transfers.ts'
 import { useAccounts } from './use-accounts.ts'
@@ -10,7 +10,7 @@ const PAUSE_MS = 1000
 const KEPT_ARRIVALS = 100
 
 /** Returns the webhook events received for this wallet, newest first; undefined outside of the sandbox. */
-export function useArrivals(): readonly WebhookDelivery[] | undefined {
+export function useWebhookDeliveries(): readonly WebhookDelivery[] | undefined {
   const { sandbox } = useAppContext().config
   const { data = NONE } = useQuery({
     queryKey: ['arrivals', sandbox?.receivedUrl],
@@ -47,16 +47,16 @@ function useOwner(): Owner {
  * Refetches all data of the page when a webhook event about the user arrives. An event that undoes another one, after a chain
  * reorganisation, has the same effect.
  */
-export function useFreshness(): void {
+export function useRefetchOnEvents(): void {
   const queries = useQueryClient()
   const owner = useOwner()
-  const latest = useArrivals()?.find(
+  const latest = useWebhookDeliveries()?.find(
     ({ isTaken, receivedAt, event }) =>
       isTaken &&
       // Earlier events are already included in the page's first reads, so they cause no refetch.
       Date.parse(receivedAt) > performance.timeOrigin &&
       event &&
-      (isAbout(event, owner) || 'eventId' in event.data),
+      (isEventOfOwner(event, owner) || 'eventId' in event.data),
   )?.number
   useEffect(() => {
     if (latest !== undefined) void queries.invalidateQueries()

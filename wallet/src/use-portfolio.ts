@@ -15,7 +15,7 @@ import {
   isBetweenChains,
   listHoldings,
   listMissingChains,
-  listRequests,
+  listRequestActions,
   sharesOf,
   valuePositions,
   valueTransfers,
@@ -67,7 +67,7 @@ export function usePortfolio() {
   const withdrawals = useQueries({ queries: places.map((place) => query(getWithdrawalStatus, service, place)) })
   const requests = settled.flatMap((position, index) => {
     const { shareDecimals = 18 } = findVault(vaults.data?.data ?? [], position) ?? {}
-    return listRequests(position, shareDecimals, deposits[index]?.data, withdrawals[index]?.data)
+    return listRequestActions(position, shareDecimals, deposits[index]?.data, withdrawals[index]?.data)
   })
 
   const { answered, unknown, isLoading: areTransfersLoading } = useTransfers(accounts)

@@ -5,7 +5,7 @@ import { formatDuration } from './format.ts'
 export type VaultStateLabel = { readonly tone: 'warn' | 'bad'; readonly text: string; readonly why: string }
 
 /** Returns a label for a vault's unusual state; undefined for a normal one. */
-export function stateOf({ stateAsOf, vaultState, totalAssets, hasChanged }: Vault): VaultStateLabel | undefined {
+export function describeVaultState({ stateAsOf, vaultState, totalAssets, hasChanged }: Vault): VaultStateLabel | undefined {
   if (!stateAsOf) return { tone: 'bad', text: 'Unreachable', why: 'Its chain could not be read yet.' }
   if (stateAsOf.stale) return { tone: 'warn', text: 'Last known', why: 'Its chain cannot be read at the moment.' }
   if (vaultState?.paused)
@@ -36,23 +36,23 @@ export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }:
 }
 
 /** Text for a vault whose chain cannot be read now. */
-export const UNREAD = 'The chain cannot be read at the moment.'
+export const UNREAD_CHAIN_TEXT = 'The chain cannot be read at the moment.'
 
 /** Returns the reason why the vault's term `name` is unknown; undefined for a known term. A term with the value null is known too. */
-export function whyUnknown({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
+export function explainUnknownTerm({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
   if (!terms.missing.includes(name)) return undefined
-  return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD
+  return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD_CHAIN_TEXT
 }
 
 /** Sort orders of vaults: highest figure first, names from A to Z. */
-export type VaultOrder = 'yield' | 'total' | 'name'
+export type VaultSortOrder = 'yield' | 'total' | 'name'
 
 type Sortable = { readonly name: string; readonly annualYield: { readonly percent: string } | null }
 
 /** Sorts vaults; unknown figures come last, in either direction. `totalOf` returns a vault's total in one currency. */
 export function sortVaults<V extends Sortable>(
   vaults: readonly V[],
-  order: VaultOrder,
+  order: VaultSortOrder,
   { isReversed, totalOf }: { readonly isReversed: boolean; readonly totalOf: (vault: V) => number | null },
 ): readonly V[] {
   const direction = isReversed ? -1 : 1
@@ -83,7 +83,7 @@ const FEES = {
 } as const satisfies Record<keyof Terms['fees'], string>
 
 /** Formats the fees of a vault as percentages; undefined if it reports none. */
-export function feesOf(fees: Terms['fees']): string | undefined {
+export function formatFees(fees: Terms['fees']): string | undefined {
   // The cast is safe because the object has no other keys.
   const names = Object.keys(FEES) as (keyof Terms['fees'])[]
   const known = names.filter((name) => fees[name] !== null)
@@ -95,4 +95,4 @@ export function feesOf(fees: Terms['fees']): string | undefined {
 }
 
 /** Text for a vault from which nothing can be withdrawn now. */
-export const NO_EXIT = 'Money in this vault cannot be withdrawn at the moment.'
+export const NO_EXIT_TEXT = 'Money in this vault cannot be withdrawn at the moment.'

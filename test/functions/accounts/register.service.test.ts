@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, scryptSync } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
-import { LOCAL } from '../../../infra/environments.ts'
+import { LOCAL_ENVIRONMENT } from '../../../infra/environments.ts'
 import { missing } from '../../../lib/aws/conditions.ts'
 import {
   beginRegistration,
@@ -588,7 +588,7 @@ describe('The stored user', () => {
 })
 
 describe('The associated domains', () => {
-  const { iosApps, androidApps } = LOCAL.relyingParty
+  const { iosApps, androidApps } = LOCAL_ENVIRONMENT.relyingParty
 
   test('name the applications of Apple', async ({ service }) => {
     const { status, headers, body } = await service.call('GET', '/.well-known/apple-app-site-association', {

@@ -3,7 +3,7 @@ import { CallFailure, type Client, deleteUser, listSessions } from '@vaultline/c
 import { type FormEvent, useState } from 'react'
 import { useService } from '../context.ts'
 import { AccountSubpage, LoginRequired } from '../parts/account-subpage.tsx'
-import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { withFreshLogin } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
@@ -28,9 +28,9 @@ export function DeleteAccountPage() {
     <AccountSubpage title="Delete account">
       {remove.isSuccess ? (
         <div role="status" ref={message} tabIndex={-1}>
-          <Empty title="Your account is deleted" action={{ href: '/', text: 'Go home' }}>
+          <EmptyNotice title="Your account is deleted" action={{ href: '/', text: 'Go home' }}>
             Also delete its passkeys from your password manager. They no longer open anything.
-          </Empty>
+          </EmptyNotice>
         </div>
       ) : (
         <LoginRequired>

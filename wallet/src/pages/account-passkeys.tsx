@@ -3,7 +3,7 @@ import { type Credential, listCredentials, removeCredential } from '@vaultline/c
 import { query } from '@vaultline/client/query'
 import { type FormEvent, useState } from 'react'
 import { useService } from '../context.ts'
-import { formatTime } from '../format.ts'
+import { formatDateTime } from '../format.ts'
 import { AccountSubpage, LoginRequired } from '../parts/account-subpage.tsx'
 import { ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
@@ -114,8 +114,8 @@ function CredentialRow({ credential, isOnlyOne, isBusy, onRemove }: CredentialRo
           {backedUp !== undefined && (backedUp ? ', synced by your password manager' : ', not backed up')}
         </span>
         <span className="fine">
-          Added {formatTime(createdAt)}
-          {lastUsedAt && <>. Last used {formatTime(lastUsedAt)}</>}
+          Added {formatDateTime(createdAt)}
+          {lastUsedAt && <>. Last used {formatDateTime(lastUsedAt)}</>}
         </span>
         {isOnlyOne && <span className="fine">It is your only passkey. Add another before you remove it.</span>}
       </span>

@@ -4,7 +4,7 @@ import { query } from '@vaultline/client/query'
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useService } from '../context.ts'
-import { formatTime } from '../format.ts'
+import { formatDateTime } from '../format.ts'
 import { formatKit, parseKit, type RecoveryKit } from '../kit-text.ts'
 import { AccountSubpage } from '../parts/account-subpage.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -80,7 +80,7 @@ function MakeKit() {
         {!data && !error ? <Skeleton width="12em" /> : kit ? 'You have a kit' : 'You have no kit yet'}
       </h2>
       {kit && (
-        <p>Made {formatTime(kit.createdAt)}. If you have lost it, make a new one. The old one then stops working.</p>
+        <p>Made {formatDateTime(kit.createdAt)}. If you have lost it, make a new one. The old one then stops working.</p>
       )}
       {data && !kit && <p>It takes a minute. Keep it where you would keep a spare key.</p>}
       {error && !data && <ProblemNotice error={error} onRetry={() => void refetch()} />}

@@ -3,7 +3,7 @@ import { endOtherSessions, endSession, type ListSessionsResponse, listSessions }
 import { query } from '@vaultline/client/query'
 import { useState } from 'react'
 import { useService } from '../context.ts'
-import { formatDay, formatTime } from '../format.ts'
+import { formatDay, formatDateTime } from '../format.ts'
 import { AccountSubpage, LoginRequired } from '../parts/account-subpage.tsx'
 import { ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
@@ -63,14 +63,14 @@ function Sessions() {
                   {session.isCurrent && <span className="chip good">This session</span>}
                 </span>
                 <span className="fine">
-                  Logged in {formatTime(session.createdAt)}. Ends {formatDay(session.expiresAt)}
+                  Logged in {formatDateTime(session.createdAt)}. Ends {formatDay(session.expiresAt)}
                 </span>
               </span>
               {!session.isCurrent && (
                 <button
                   type="button"
                   className="button quiet"
-                  aria-label={`End session of ${formatTime(session.createdAt)}, ${titleOf(session)}`}
+                  aria-label={`End session of ${formatDateTime(session.createdAt)}, ${titleOf(session)}`}
                   disabled={isBusy}
                   onClick={() => {
                     endOthers.reset()

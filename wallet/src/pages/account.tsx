@@ -7,7 +7,7 @@ import { Link } from 'wouter'
 import { CURRENCIES, currencyStore, useService } from '../context.ts'
 import { formatDay, numberDuplicates } from '../format.ts'
 import { LinkedWallets } from '../parts/linked-wallets.tsx'
-import { hasPasskeys, NO_PASSKEYS } from '../parts/no-passkeys.ts'
+import { hasPasskeySupport, NO_PASSKEYS } from '../parts/no-passkeys.ts'
 import { isPhone, NoWallet } from '../parts/no-wallet.tsx'
 import { ProblemNotice, Warning } from '../parts/notices.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
@@ -29,7 +29,7 @@ export function AccountPage() {
       <h1>Your account</h1>
       <ol className="stairs">
         <Stair title={user ? `Logged in as ${user.email}` : 'Create an account, or log in'} isDone={Boolean(user)}>
-          {user ? <LogOut /> : hasPasskeys() ? <PasskeyForm /> : <Warning>{NO_PASSKEYS}</Warning>}
+          {user ? <LogOut /> : hasPasskeySupport() ? <PasskeyForm /> : <Warning>{NO_PASSKEYS}</Warning>}
         </Stair>
         <Stair title={address ? 'Wallet connected' : 'Connect a wallet'} isDone={Boolean(address)}>
           {address ? <ConnectedWallet address={address} /> : <WalletList />}

@@ -4,21 +4,21 @@ import { query, queryAnswer } from '@vaultline/client/query'
 import { useId, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
-import { type Entry, groupByDay, isOpen, listEntries } from '../activity.ts'
+import { type TimelineEntry, groupByDay, isOpenEntry, listTimelineEntries } from '../activity.ts'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
 import { listReported } from '../events.ts'
 import { formatClock, formatDayName } from '../format.ts'
 import { Choices } from '../parts/choices.tsx'
 import { Amount } from '../parts/figures.tsx'
-import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
+import { EmptyNotice, MissingData, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { Steps } from '../parts/steps.tsx'
 import { describeReason } from '../problems.ts'
-import { STATUSES } from '../statuses.ts'
+import { STATUS_TEXTS } from '../statuses.ts'
 import { useStore } from '../store.ts'
 import { transferPath, transfers } from '../transfers.ts'
-import { useArrivals } from '../use-events.ts'
+import { useWebhookDeliveries } from '../use-events.ts'
 import { useFilters } from '../use-filters.ts'
 
 const PAGE_SIZE = 20
@@ -30,7 +30,7 @@ const KINDS = [
   { value: 'withdrawal', text: 'Withdrawals' },
 ] as const
 
-type Status = keyof typeof STATUSES
+type Status = keyof typeof STATUS_TEXTS
 
 /** Page with the connected account's deposits, withdrawals and transfers between chains. */
 export function ActivityPage() {
@@ -42,9 +42,9 @@ export function ActivityPage() {
       {address ? (
         <Timeline key={address} account={address} />
       ) : (
-        <Empty title="No wallet is connected" action={{ href: '/account', text: 'Connect a wallet' }}>
+        <EmptyNotice title="No wallet is connected" action={{ href: '/account', text: 'Connect a wallet' }}>
           Its deposits and withdrawals appear here.
-        </Empty>
+        </EmptyNotice>
       )}
     </div>
   )
@@ -66,8 +66,8 @@ function Timeline({ account }: { account: `0x${string}` }) {
     },
   }
   const transfers = useTransfers(account)
-  const reported = listReported(useArrivals() ?? [])
-  const entries = listEntries({ ...loaded, transfers: transfers.followed, reported }).filter(
+  const reported = listReported(useWebhookDeliveries() ?? [])
+  const entries = listTimelineEntries({ ...loaded, transfers: transfers.followed, reported }).filter(
     (entry) => (kind === 'all' || entry.kind === kind) && (!status || entry.status === status),
   )
   const isLoading = transfers.isLoading || asked.some((history) => history.isLoading)
@@ -93,14 +93,14 @@ function Timeline({ account }: { account: `0x${string}` }) {
         />
         <select aria-label="Status" value={status ?? ''} onChange={({ target }) => choose({ status: target.value })}>
           <option value="">All statuses</option>
-          {Object.entries(STATUSES).map(([value, { text }]) => (
+          {Object.entries(STATUS_TEXTS).map(([value, { text }]) => (
             <option key={value} value={value}>
               {text}
             </option>
           ))}
         </select>
       </div>
-      <Missing errors={errors} nameOf={(chainId) => chainName(Number(chainId))} />
+      <MissingData errors={errors} nameOf={(chainId) => chainName(Number(chainId))} />
       {asked.map(
         ({ error, refetch }, index) =>
           error && (
@@ -109,12 +109,12 @@ function Timeline({ account }: { account: `0x${string}` }) {
       )}
       {isLoading && <SkeletonRows count={6} />}
       {isEmpty && !status && kind === 'all' && Object.keys(errors).length === 0 && (
-        <Empty title="No activity yet" action={{ href: '/vaults', text: 'See vaults' }}>
+        <EmptyNotice title="No activity yet" action={{ href: '/vaults', text: 'See vaults' }}>
           Your first deposit appears here as soon as it is mined.
-        </Empty>
+        </EmptyNotice>
       )}
       {isEmpty && (status || kind !== 'all') && (
-        <Empty title="Nothing found" action={{ text: 'Show all', onClick: () => choose({ kind: '', status: '' }) }} />
+        <EmptyNotice title="Nothing found" action={{ text: 'Show all', onClick: () => choose({ kind: '', status: '' }) }} />
       )}
       {!isLoading && <Entries entries={entries} />}
       {asked.some(({ hasNextPage }) => hasNextPage) && !isLoading && (
@@ -131,14 +131,14 @@ function Timeline({ account }: { account: `0x${string}` }) {
   )
 }
 
-function Entries({ entries }: { entries: readonly Entry[] }) {
+function Entries({ entries }: { entries: readonly TimelineEntry[] }) {
   // The opened items are stored here, because a finished item moves to another group and would close.
   const [opened, setOpened] = useState<readonly string[]>([])
   const toggle = (id: string, isOpened: boolean) =>
     setOpened((before) => [...before.filter((one) => one !== id), ...(isOpened ? [id] : [])])
-  const open = entries.filter(isOpen)
+  const open = entries.filter(isOpenEntry)
   const groups = groupByDay(
-    entries.filter((entry) => !isOpen(entry)),
+    entries.filter((entry) => !isOpenEntry(entry)),
     Date.now(),
   )
   return (
@@ -153,7 +153,7 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
 
 type DayProps = {
   readonly title: string
-  readonly entries: readonly Entry[]
+  readonly entries: readonly TimelineEntry[]
   readonly opened: readonly string[]
   readonly toggle: (id: string, isOpened: boolean) => void
 }
@@ -181,7 +181,7 @@ function Day({ title, entries, opened, toggle }: DayProps) {
 const MARKS = { deposit: 'M12 4v11m-5-5 5 5 5-5M5 20h14', withdrawal: 'M12 15V4M7 9l5-5 5 5M5 20h14' } as const
 
 type EntryRowProps = {
-  readonly entry: Entry
+  readonly entry: TimelineEntry
   readonly isOpened: boolean
   readonly onToggle: (isOpened: boolean) => void
 }
@@ -203,7 +203,7 @@ function EntryRow({ entry, isOpened, onToggle }: EntryRowProps) {
         <span className="fine entry-place">
           <span className="on-phones">{kind === 'deposit' ? 'Deposit' : 'Withdrawal'} </span>
           <span className="chip">{isAcross ? `${chainName(from)} → ${chainName(to)}` : chainName(to)}</span>{' '}
-          {isOpen(entry) && `${formatDayName(timestamp, Date.now())}, `}
+          {isOpenEntry(entry) && `${formatDayName(timestamp, Date.now())}, `}
           {formatClock(timestamp)}
         </span>
         <span className="entry-state">{state && <span className={`chip ${state.tone}`}>{state.text}</span>}</span>
@@ -230,7 +230,7 @@ function EntryRow({ entry, isOpened, onToggle }: EntryRowProps) {
   )
 }
 
-function EntryAmount({ entry: { assets, estimate, decimals, symbol } }: { entry: Entry }) {
+function EntryAmount({ entry: { assets, estimate, decimals, symbol } }: { entry: TimelineEntry }) {
   if (assets !== null) return <Amount units={assets} decimals={decimals} symbol={symbol} />
   return (
     <>

@@ -4,11 +4,11 @@ import { query, queryAnswer } from '@vaultline/client/query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useCurrency, useService } from '../context.ts'
-import { formatMoney, formatShortNumber, formatTime } from '../format.ts'
+import { formatMoney, formatShortNumber, formatDateTime } from '../format.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Choices } from '../parts/choices.tsx'
-import { Change, Money, Unknown, Yield } from '../parts/figures.tsx'
-import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { Change, Money, UnknownValue, Yield } from '../parts/figures.tsx'
+import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
@@ -32,7 +32,7 @@ export function CoinPage({ id }: { id: string }) {
   if (coin.error instanceof CallFailure && coin.error.error.code === 'coin_not_found') {
     return (
       <div className="page">
-        <Empty isWholePage title="Coin not found" action={{ href: '/markets', text: 'See all coins' }} />
+        <EmptyNotice isWholePage title="Coin not found" action={{ href: '/markets', text: 'See all coins' }} />
       </div>
     )
   }
@@ -152,7 +152,7 @@ function CoinVaults({ id }: { id: string }) {
 function CoinFacts({ coin, isStale }: { coin: GetCoinResponse | undefined; isStale: boolean }) {
   const facts = coin && [
     { name: 'Market cap', value: <Money value={coin.market_cap} why="It is not known." short /> },
-    { name: 'Rank by market cap', value: coin.market_cap_rank ?? <Unknown why="It is not known." /> },
+    { name: 'Rank by market cap', value: coin.market_cap_rank ?? <UnknownValue why="It is not known." /> },
     { name: '24h volume', value: <Money value={coin.total_volume} why="It is not known." short /> },
     { name: '24h high', value: <Money value={coin.high_24h} why="It is not known." /> },
     { name: '24h low', value: <Money value={coin.low_24h} why="It is not known." /> },
@@ -173,13 +173,13 @@ function CoinFacts({ coin, isStale }: { coin: GetCoinResponse | undefined; isSta
           </div>
         ))}
       </dl>
-      {coin && <p className="fine">Priced {formatTime(coin.last_updated)}</p>}
+      {coin && <p className="fine">Priced {formatDateTime(coin.last_updated)}</p>}
     </section>
   )
 }
 
 function Coins({ count, symbol, why = 'It is not known.' }: { count: number | null; symbol: string; why?: string }) {
-  if (count === null) return <Unknown why={why} />
+  if (count === null) return <UnknownValue why={why} />
   return (
     <span className="figure">
       {formatShortNumber(count)} <span className="unit">{symbol.toUpperCase()}</span>

@@ -4,11 +4,11 @@ import { queryAnswer } from '@vaultline/client/query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
-import { type CoinOrder, listMarketCoins, type MarketCoin, sortCoins } from '../coins.ts'
+import { type CoinSortOrder, listMarketCoins, type MarketCoin, sortCoins } from '../coins.ts'
 import { useCurrency, useService } from '../context.ts'
 import { Change, Money } from '../parts/figures.tsx'
 import { Movers } from '../parts/movers.tsx'
-import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { OrderSelect, SortHeadings } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { StaleSince } from '../parts/stale.tsx'
@@ -64,7 +64,7 @@ function Found({ search }: { search: string }) {
   })
   if (coins.error && !coins.data) return <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />
   if (!coins.data) return <SkeletonRows count={4} />
-  if (coins.data.data.length === 0) return <Empty title={`No coins found for “${search}”`} />
+  if (coins.data.data.length === 0) return <EmptyNotice title={`No coins found for “${search}”`} />
   return (
     <section
       className={coins.data.isStale || coins.isPlaceholderData ? 'card stale' : 'card'}
@@ -103,7 +103,7 @@ function Found({ search }: { search: string }) {
 function SupportedCoins() {
   const coins = useCoins()
   const [filters, choose] = useFilters()
-  const [order, setOrder] = useState<{ by: CoinOrder; isReversed: boolean }>({ by: 'market cap', isReversed: false })
+  const [order, setOrder] = useState<{ by: CoinSortOrder; isReversed: boolean }>({ by: 'market cap', isReversed: false })
   const chain = filters.get('chain') ?? ''
   const all = coins.data ? listMarketCoins(coins.data.data) : []
   const chains = [...new Set(all.flatMap(({ chainIds }) => chainIds))]
@@ -114,7 +114,7 @@ function SupportedCoins() {
   )
   const sorting = {
     ...{ orders: ORDERS, order: order.by, isReversed: order.isReversed },
-    onChoose: (by: CoinOrder) => setOrder({ by, isReversed: order.by === by && !order.isReversed }),
+    onChoose: (by: CoinSortOrder) => setOrder({ by, isReversed: order.by === by && !order.isReversed }),
   }
   return (
     <section className="stack" aria-labelledby="supported">
@@ -136,7 +136,7 @@ function SupportedCoins() {
       {coins.error && <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />}
       {!coins.data && !coins.error && <SkeletonRows count={7} />}
       {coins.data && shown.length === 0 && (
-        <Empty title="No coins on this chain" action={{ text: 'Show all', onClick: () => choose({ chain: '' }) }} />
+        <EmptyNotice title="No coins on this chain" action={{ text: 'Show all', onClick: () => choose({ chain: '' }) }} />
       )}
       {shown.length > 0 && (
         <table className={coins.data?.isStale ? 'list compact stale' : 'list compact'}>

@@ -9,10 +9,10 @@ import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
 import { Amount } from '../parts/figures.tsx'
 import { FlowProblem } from '../parts/flow-steps.tsx'
-import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { Steps } from '../parts/steps.tsx'
 import { Address, Hash } from '../parts/tokens.tsx'
-import { UnknownTransactionWarning, useUnseen } from '../parts/unseen.tsx'
+import { UnknownTransactionWarning, useIsUnknownTransaction } from '../parts/unseen.tsx'
 import type { StartedTransfer } from '../portfolio.ts'
 import { useSender } from '../sender.ts'
 import { useStore } from '../store.ts'
@@ -23,7 +23,7 @@ export function TransferPage({ chainId, hash }: { chainId: number; hash: string 
   if (!isHash(hash)) {
     return (
       <div className="page narrow">
-        <Empty isWholePage title="Transfer not found" action={{ href: '/activity', text: 'See your activity' }} />
+        <EmptyNotice isWholePage title="Transfer not found" action={{ href: '/activity', text: 'See your activity' }} />
       </div>
     )
   }
@@ -46,7 +46,7 @@ function FollowedTransfer({ srcChainId, txHash }: { srcChainId: number; txHash: 
     ? `${started.kind === 'deposit' ? 'Deposit into' : 'Withdrawal from'} ${started.vault.name}`
     : 'Transfer'
   const isOver = transfer?.terminal === true
-  const isUnseen = useUnseen(txHash, srcChainId, started?.startedAt) && transfer?.status === 'pending'
+  const isUnseen = useIsUnknownTransaction(txHash, srcChainId, started?.startedAt) && transfer?.status === 'pending'
   useEffect(() => {
     if (isOver) closeTransfer(txHash)
   }, [isOver, txHash])

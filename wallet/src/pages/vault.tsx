@@ -5,19 +5,19 @@ import { useState } from 'react'
 import { isAddress } from 'viem'
 import { useConnection } from 'wagmi'
 import { useService } from '../context.ts'
-import { formatDate, formatDays, formatTime } from '../format.ts'
-import { BeingMined } from '../parts/being-mined.tsx'
+import { formatDate, formatDays, formatDateTime } from '../format.ts'
+import { PendingTransactionList } from '../parts/being-mined.tsx'
 import { DepositBox } from '../parts/deposit-box.tsx'
 import { type Fact, Facts } from '../parts/facts.tsx'
-import { Amount, AsOf, CampaignRates, Money, PoweredByMerkl, Unknown, Yield } from '../parts/figures.tsx'
-import { Empty, ProblemNotice, Warning } from '../parts/notices.tsx'
+import { Amount, DataTime, CampaignRates, Money, PoweredByMerkl, UnknownValue, Yield } from '../parts/figures.tsx'
+import { EmptyNotice, ProblemNotice, Warning } from '../parts/notices.tsx'
 import { PositionCard } from '../parts/position-card.tsx'
 import { Requests } from '../parts/requests.tsx'
 import { PageSkeleton, SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { VaultChart } from '../parts/vault-chart.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
-import { canHaveRequests, describeWay, feesOf, NO_EXIT, stateOf, UNREAD, whyUnknown } from '../vault-state.ts'
+import { canHaveRequests, describeWay, formatFees, NO_EXIT_TEXT, describeVaultState, UNREAD_CHAIN_TEXT, explainUnknownTerm } from '../vault-state.ts'
 
 /** Page of a vault: its figures, its history, the connected account's position, its terms, and the form to deposit or withdraw. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
@@ -28,7 +28,7 @@ export function VaultPage({ chainId, address }: { chainId: number; address: stri
 function NoVault() {
   return (
     <div className="page">
-      <Empty isWholePage title="Vault not found" action={{ href: '/vaults', text: 'See all vaults' }} />
+      <EmptyNotice isWholePage title="Vault not found" action={{ href: '/vaults', text: 'See all vaults' }} />
     </div>
   )
 }
@@ -61,7 +61,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
   // refused deposit shows the warning too.
   const [isRefused, setRefused] = useState(false)
   const hasChanged = vault.hasChanged || isRefused
-  const state = stateOf({ ...vault, hasChanged })
+  const state = describeVaultState({ ...vault, hasChanged })
   return (
     <div className="page">
       <title>{`${name} · Vaultline`}</title>
@@ -79,17 +79,17 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
       {problem && <ProblemNotice error={problem} />}
       {stateAsOf?.stale && (
         <Warning>
-          The chain of this vault cannot be read at the moment. What you see is <AsOf time={stateAsOf.timestamp} />.
+          The chain of this vault cannot be read at the moment. What you see is <DataTime time={stateAsOf.timestamp} />.
           Nothing can be sent until it is back.
         </Warning>
       )}
       {vaultState?.paused && <Warning>The manager has paused this vault. You cannot withdraw now.</Warning>}
-      {terms.exit === 'none' && !vaultState?.paused && <Warning>{NO_EXIT}</Warning>}
+      {terms.exit === 'none' && !vaultState?.paused && <Warning>{NO_EXIT_TEXT}</Warning>}
       {hasChanged && (
         <Warning>This vault has changed and is being checked. Deposits are on hold; you can withdraw.</Warning>
       )}
       <Figures vault={vault} />
-      {account && <BeingMined vault={vault} account={account} />}
+      {account && <PendingTransactionList vault={vault} account={account} />}
       {account && canHaveRequests(vault) && <Requests vault={vault} account={account} />}
       <div className="columns">
         <div className="stack">
@@ -150,7 +150,7 @@ function Figures({ vault }: { vault: Vault }) {
       </div>
       <div className="tile">
         <dt>Risk</dt>
-        <dd className="sentence">{riskProfile || <Unknown why="It is not rated." />}</dd>
+        <dd className="sentence">{riskProfile || <UnknownValue why="It is not rated." />}</dd>
         {riskProtocol && <dd className="note">Protocol risk: {riskProtocol}</dd>}
       </div>
     </dl>
@@ -223,11 +223,11 @@ function TermsCard({ vault }: { vault: Vault }) {
   const facts: readonly Fact[] = [
     ['Deposits', describeWay(terms.entry, terms)],
     ['Withdrawals', describeWay(terms.exit, terms)],
-    ['Fees', feesOf(terms.fees) ?? (stateAsOf?.stale ? UNREAD : 'The vault does not report them.')],
+    ['Fees', formatFees(terms.fees) ?? (stateAsOf?.stale ? UNREAD_CHAIN_TEXT : 'The vault does not report them.')],
     ['Capacity', <Capacity key="capacity" vault={vault} />],
     // Vaults with requests or cooldowns pay nothing immediately, so liquidity is shown only for instant withdrawals.
     ...(terms.exit === 'instant' ? [['Liquidity', <Liquidity key="liquidity" vault={vault} />] as const] : []),
-    ...(terms.valuation?.at ? [['Last valuation', formatTime(terms.valuation.at)] as const] : []),
+    ...(terms.valuation?.at ? [['Last valuation', formatDateTime(terms.valuation.at)] as const] : []),
   ]
   return (
     <section className={stateAsOf?.stale ? 'card stale' : 'card'} aria-labelledby="terms">
@@ -239,7 +239,7 @@ function TermsCard({ vault }: { vault: Vault }) {
 
 function Capacity({ vault }: { vault: Vault }) {
   const { terms, asset } = vault
-  const why = whyUnknown(vault, 'room')
+  const why = explainUnknownTerm(vault, 'room')
   if (why) return why
   if (terms.room === null) return 'No limit'
   if (terms.room === '0') return 'Full'
@@ -252,7 +252,7 @@ function Capacity({ vault }: { vault: Vault }) {
 
 function Liquidity({ vault }: { vault: Vault }) {
   const { terms, asset } = vault
-  const why = whyUnknown(vault, 'liquidity')
+  const why = explainUnknownTerm(vault, 'liquidity')
   if (why) return why
   if (terms.liquidity === null) return 'No limit'
   if (terms.liquidity === '0') return 'Nothing can be withdrawn now'
@@ -291,5 +291,5 @@ function Contracts({ vault }: { vault: Vault }) {
 }
 
 function Pinned({ pinnedAt }: Pick<Vault, 'pinnedAt'>) {
-  return pinnedAt ? formatDate(pinnedAt) : <Unknown why="Its code is not checked, or the check is not available now." />
+  return pinnedAt ? formatDate(pinnedAt) : <UnknownValue why="Its code is not checked, or the check is not available now." />
 }

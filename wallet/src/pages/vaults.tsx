@@ -6,15 +6,15 @@ import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
-import { Amount, AsOf, CampaignRates, Money, PoweredByMerkl, Yield } from '../parts/figures.tsx'
-import { Empty, Missing, ProblemNotice } from '../parts/notices.tsx'
+import { Amount, DataTime, CampaignRates, Money, PoweredByMerkl, Yield } from '../parts/figures.tsx'
+import { EmptyNotice, MissingData, ProblemNotice } from '../parts/notices.tsx'
 import { OrderSelect, SortHeadings } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
 import { describeReason } from '../problems.ts'
 import { useFilters } from '../use-filters.ts'
-import { sortVaults, stateOf, type VaultOrder, WAYS } from '../vault-state.ts'
+import { sortVaults, describeVaultState, type VaultSortOrder, WAYS } from '../vault-state.ts'
 
 const REFRESH_MS = 20_000
 
@@ -36,7 +36,7 @@ const ORDERS = [
   { by: 'name', text: 'Vault' },
   { by: 'yield', text: 'Yield' },
   { by: 'total', text: 'In the vault' },
-] as const satisfies readonly { readonly by: VaultOrder; readonly text: string }[]
+] as const satisfies readonly { readonly by: VaultSortOrder; readonly text: string }[]
 
 function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
   const [filters, choose] = useFilters()
@@ -53,7 +53,7 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
   const isReversed = filters.has('reversed')
   const sorting = {
     ...{ orders: ORDERS, order, isReversed },
-    onChoose: (by: VaultOrder) =>
+    onChoose: (by: VaultSortOrder) =>
       choose({ sort: by === 'yield' ? '' : by, reversed: by === order && !isReversed ? '1' : '' }),
   }
   const showAll = () => {
@@ -104,9 +104,9 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
         )}
       </search>
       {problem && <ProblemNotice error={problem} />}
-      <Missing errors={errors} nameOf={(chainId) => chainName(Number(chainId))} />
+      <MissingData errors={errors} nameOf={(chainId) => chainName(Number(chainId))} />
       {shown.length === 0 ? (
-        <Empty
+        <EmptyNotice
           title={isOwnOnly && positions.size === 0 ? 'You have no deposits yet' : 'No vaults found'}
           action={{ text: 'Show all', onClick: showAll }}
         />
@@ -176,7 +176,7 @@ type VaultRowProps = {
 
 function VaultRow({ vault, value, isConnected, position }: VaultRowProps) {
   const { chainId, poolAddress, name, asset, logo_url, terms, totalAssets, stateAsOf } = vault
-  const state = stateOf(vault)
+  const state = describeVaultState(vault)
   return (
     <tr className={stateAsOf?.stale ? 'stale' : undefined}>
       <th scope="row">
@@ -211,7 +211,7 @@ function VaultRow({ vault, value, isConnected, position }: VaultRowProps) {
               <Money value={value} short />
             </span>
           )}
-          {stateAsOf?.stale && <AsOf time={stateAsOf.timestamp} />}
+          {stateAsOf?.stale && <DataTime time={stateAsOf.timestamp} />}
         </span>
       </td>
       <td data-label="Deposits">{WAYS[terms.entry]}</td>

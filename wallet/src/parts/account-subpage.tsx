@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { Empty } from './notices.tsx'
+import { EmptyNotice } from './notices.tsx'
 
 /** Layout of a page under the account: its heading and a link back. */
 export function AccountSubpage({ title, children }: { title: string; children: ReactNode }) {
@@ -26,9 +26,9 @@ export function LoginRequired({ children }: { children: ReactNode }) {
   if (user) return children
   return (
     <div role="status">
-      <Empty title="You are not logged in" action={{ href: '/account', text: 'Log in' }}>
+      <EmptyNotice title="You are not logged in" action={{ href: '/account', text: 'Log in' }}>
         Your session has ended, or you have not logged in yet.
-      </Empty>
+      </EmptyNotice>
     </div>
   )
 }

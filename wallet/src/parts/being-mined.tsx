@@ -7,16 +7,16 @@ import { useLocation } from 'wouter'
 import { hasCode } from '../problems.ts'
 import { useSender, waitForBatch } from '../sender.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
-import { forgetUnderWay, idOf, type PendingTransaction, usePendingTransactions } from '../under-way.ts'
+import { forgetPendingTransaction, idOf, type PendingTransaction, usePendingTransactions } from '../under-way.ts'
 import { ProblemNotice, Warning } from './notices.tsx'
 import { Hash } from './tokens.tsx'
-import { UnknownTransactionWarning, useUnseen } from './unseen.tsx'
+import { UnknownTransactionWarning, useIsUnknownTransaction } from './unseen.tsx'
 
 /** Error code of EIP-5792: the wallet does not know a batch. */
 const UNKNOWN_BATCH = 5730
 
 /** Shows an account's transactions that were sent before a reload and are not mined yet, so that the user sends no transaction twice. */
-export function BeingMined({ vault, account }: { vault: Vault; account: `0x${string}` }) {
+export function PendingTransactionList({ vault, account }: { vault: Vault; account: `0x${string}` }) {
   return usePendingTransactions(vault, account).map((sent) =>
     sent.batchId === undefined ? (
       <Transaction key={sent.hash} sent={sent} hash={sent.hash} />
@@ -27,7 +27,7 @@ export function BeingMined({ vault, account }: { vault: Vault; account: `0x${str
 }
 
 function Transaction({ sent, hash }: { sent: PendingTransaction; hash: `0x${string}` }) {
-  const isUnseen = useUnseen(hash, sent.chainId, sent.sentAt)
+  const isUnseen = useIsUnknownTransaction(hash, sent.chainId, sent.sentAt)
   const { wait } = useSender()
   const { error, hasFailed } = useReceipt(sent, () => wait(hash, sent.chainId))
   return (
@@ -72,7 +72,7 @@ function useReceipt(sent: PendingTransaction, wait: () => Promise<Receipt>) {
   const finish = useEffectEvent((hash: `0x${string}` | undefined) => {
     // A transfer between chains cannot be followed without its transaction hash, so its card stays on the page.
     if (sent.transfer && !hash) return
-    forgetUnderWay(id)
+    forgetPendingTransaction(id)
     void queries.invalidateQueries()
     if (!sent.transfer || !hash) return
     rememberTransfer({ ...sent.transfer, hash })
@@ -98,7 +98,7 @@ function OnItsWay({ sent, hasFailed, forget, children }: OnItsWayProps) {
         Your {nameOf(sent)} {hasFailed ? 'was not executed' : 'is on its way'}
       </h2>
       {hasFailed ? <p role="alert">It took nothing but its network fee. You can send it again.</p> : children}
-      <button type="button" className="button quiet" onClick={() => forgetUnderWay(idOf(sent))}>
+      <button type="button" className="button quiet" onClick={() => forgetPendingTransaction(idOf(sent))}>
         {hasFailed ? 'Dismiss' : forget}
       </button>
     </section>

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { formatTime, LOCALE } from '../format.ts'
+import { formatDateTime, LOCALE } from '../format.ts'
 import { Skeleton } from './skeletons.tsx'
 
 /** Points of a chart: pairs of epoch milliseconds and a value, in order of time. */
@@ -58,8 +58,8 @@ function Summary({ points, format }: { points: Points; format: (value: number) =
   return (
     <>
       <span className="hidden">
-        From {first && `${format(first[1])}, ${formatTime(first[0])},`} to{' '}
-        {last && `${format(last[1])}, ${formatTime(last[0])}`}.{' '}
+        From {first && `${format(first[1])}, ${formatDateTime(first[0])},`} to{' '}
+        {last && `${format(last[1])}, ${formatDateTime(last[0])}`}.{' '}
       </span>
       <span className="figure">Lowest {format(lowest)}</span>
       <span className="hidden">, </span>

@@ -8,17 +8,17 @@ import { readContract } from 'wagmi/actions'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
-import { formatExactly, parseAmount } from '../format.ts'
-import { assetOf, type Token, useSameCoin } from '../tokens.ts'
+import { formatExactAmount, parseAmount } from '../format.ts'
+import { assetOf, type Token, useTokensOfCoin } from '../tokens.ts'
 import { usePendingTransactions } from '../under-way.ts'
 import { useDebounced } from '../use-rested.ts'
-import { NO_EXIT } from '../vault-state.ts'
+import { NO_EXIT_TEXT } from '../vault-state.ts'
 import { findSource } from './deposit-source.ts'
 import { Amount } from './figures.tsx'
 import { FlowPanel, Preparing } from './flow-panel.tsx'
 import { nameStep } from './flow-steps.tsx'
 import { Warning } from './notices.tsx'
-import { isOpen } from './requests.tsx'
+import { isOpenStatus } from './requests.tsx'
 import { Skeleton } from './skeletons.tsx'
 
 type Kind = 'deposit' | 'withdraw'
@@ -90,7 +90,7 @@ function SentNotice({ vault, account, sent }: { vault: Vault; account: `0x${stri
     enabled: isAsync && kind === 'withdraw',
   })
   const { data, dataUpdatedAt } = kind === 'deposit' ? deposit : withdrawal
-  if (isAsync && data && dataUpdatedAt > at && !isOpen(data.status)) return null
+  if (isAsync && data && dataUpdatedAt > at && !isOpenStatus(data.status)) return null
   return (
     <div className="notice good" role="status">
       <p>{doneText(sent)}</p>
@@ -112,7 +112,7 @@ type AmountFormProps = DepositBoxProps & {
 
 function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: AmountFormProps) {
   const home = assetOf(vault)
-  const tokens = useSameCoin(home)
+  const tokens = useTokensOfCoin(home)
   const [text, setText] = useState('')
   const [wantsAll, setWantsAll] = useState(false)
   const [isUnderWay, setUnderWay] = useState(false)
@@ -227,7 +227,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
               type="button"
               className="link"
               disabled={isUnderWay}
-              onClick={() => edit(formatExactly(available, from.decimals), kind === 'withdraw')}
+              onClick={() => edit(formatExactAmount(available, from.decimals), kind === 'withdraw')}
             >
               Max
             </button>
@@ -244,7 +244,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
           {kind === 'deposit' ? 'Your wallet holds less than this.' : 'This is more than you have in the vault.'}
         </p>
       )}
-      {kind === 'deposit' && vault.terms.exit === 'none' && <Warning>{NO_EXIT}</Warning>}
+      {kind === 'deposit' && vault.terms.exit === 'none' && <Warning>{NO_EXIT_TEXT}</Warning>}
       {mustWait && (
         <button type="button" className="button wide" disabled>
           {isUnread ? `${chainName(vault.chainId)} cannot be read now` : 'Deposits are on hold'}

@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import { exchanges } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useArrivals } from '../use-events.ts'
+import { useWebhookDeliveries } from '../use-events.ts'
 import { ArrivalList, ExchangeList } from './exchanges.tsx'
 
 /** Panel at the bottom of the window with the page's latest API requests and webhook events. */
 export function DeveloperDrawer() {
   const [open, setOpen] = useState<'requests' | 'events'>()
   const all = useStore(exchanges)
-  const arrivals = useArrivals()
+  const arrivals = useWebhookDeliveries()
   const toggle = (which: typeof open) => setOpen(open === which ? undefined : which)
   return (
     <aside className={open ? 'drawer open' : 'drawer'} aria-label="Requests of this page">

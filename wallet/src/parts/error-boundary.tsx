@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from 'react'
-import { Empty } from './notices.tsx'
+import { EmptyNotice } from './notices.tsx'
 
 /** Shows an error in place of a page that throws, while the rest of the wallet continues. React has error boundaries only as classes. */
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, { readonly hasFailed: boolean }> {
@@ -14,9 +14,9 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, {
     const reload = { text: 'Reload', onClick: () => window.location.reload() }
     return (
       <div className="page">
-        <Empty isWholePage title="This page stopped working" action={reload}>
+        <EmptyNotice isWholePage title="This page stopped working" action={reload}>
           The transactions that you sent are in Activity.
-        </Empty>
+        </EmptyNotice>
       </div>
     )
   }

@@ -1,10 +1,10 @@
 import { useAppContext } from '../context.ts'
 import type { WebhookDelivery } from '../events.ts'
-import type { Exchange } from '../service.ts'
+import type { ApiExchange } from '../service.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Lists API requests with their responses, each with a curl command that repeats it. */
-export function ExchangeList({ exchanges }: { exchanges: readonly Exchange[] }) {
+export function ExchangeList({ exchanges }: { exchanges: readonly ApiExchange[] }) {
   return (
     <ol className="exchanges">
       {exchanges.map((exchange) => (
@@ -52,7 +52,7 @@ function ArrivalDetails({ arrival }: { arrival: WebhookDelivery }) {
   )
 }
 
-function ExchangeDetails({ exchange }: { exchange: Exchange }) {
+function ExchangeDetails({ exchange }: { exchange: ApiExchange }) {
   const { config } = useAppContext()
   const { method, url, status, durationMs, answer, requestId } = exchange
   return (
@@ -75,7 +75,7 @@ function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   )
 }
 
-function toCurl({ method, url, body }: Exchange, key: string): string {
+function toCurl({ method, url, body }: ApiExchange, key: string): string {
   const parts = [`curl -s '${url}' -H 'x-join-key: ${key}'`]
   if (method !== 'GET') parts.push(`-X ${method}`)
   if (body) parts.push(`-H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`)

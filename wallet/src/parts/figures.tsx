@@ -9,13 +9,13 @@ import {
   formatMoney,
   formatShortAmount,
   formatShortMoney,
-  formatTime,
-  formatWhole,
+  formatDateTime,
+  formatGroupedAmount,
   isBelowSmallest,
 } from '../format.ts'
 
 /** Shows a dash for an unknown value, with the reason as a tooltip. */
-export function Unknown({ why }: { why: string }) {
+export function UnknownValue({ why }: { why: string }) {
   return (
     <span className="unknown" title={why}>
       –<span className="hidden"> ({why})</span>
@@ -48,7 +48,7 @@ function makeTabStop(figure: HTMLElement | null): void {
 }
 
 function exactlyOf(units: bigint, decimals: number, { shown, symbol }: { shown: string; symbol: string }) {
-  const exact = formatWhole(units, decimals)
+  const exact = formatGroupedAmount(units, decimals)
   return shown === exact ? undefined : `${exact} ${symbol}`
 }
 
@@ -64,9 +64,9 @@ type AmountProps = {
 
 /** Shows an amount with its unit. It is cut to the digits of `formatAmount`, unless `isExact` asks for all digits. */
 export function Amount({ units, decimals, symbol, short = false, isExact = false }: AmountProps) {
-  if (units === null || units === undefined) return <Unknown why="The amount cannot be read at the moment." />
+  if (units === null || units === undefined) return <UnknownValue why="The amount cannot be read at the moment." />
   const amount = BigInt(units)
-  const format = isExact ? formatWhole : short ? formatShortAmount : formatAmount
+  const format = isExact ? formatGroupedAmount : short ? formatShortAmount : formatAmount
   const shown = format(amount, decimals)
   return (
     <Figure className="figure" exact={exactlyOf(amount, decimals, { shown, symbol })}>
@@ -86,13 +86,13 @@ type EarnedProps = {
 }
 
 /** Shows a position's earnings as a gain or a loss. A new position can be one unit negative, because vaults round down. */
-export function Earned({ units, decimals, symbol, isPriced, isLabelled = false }: EarnedProps) {
+export function EarnedAmount({ units, decimals, symbol, isPriced, isLabelled = false }: EarnedProps) {
   const currency = useCurrency()
   const amount = BigInt(units)
   if (isBelowSmallest(amount, decimals)) {
     const nothing = isPriced ? formatMoney(0, currency) : `0 ${symbol}`
     return (
-      <Figure className="fine figure" exact={amount === 0n ? undefined : `${formatWhole(amount, decimals)} ${symbol}`}>
+      <Figure className="fine figure" exact={amount === 0n ? undefined : `${formatGroupedAmount(amount, decimals)} ${symbol}`}>
         {nothing}
         {!isLabelled && ' earned'}
       </Figure>
@@ -122,13 +122,13 @@ export function Money({
   short?: boolean
 }) {
   const currency = useCurrency()
-  if (value === null || value === undefined) return <Unknown why={why ?? 'No price is known.'} />
+  if (value === null || value === undefined) return <UnknownValue why={why ?? 'No price is known.'} />
   return <span className="figure">{(short ? formatShortMoney : formatMoney)(value, currency)}</span>
 }
 
 /** Shows the size of a change in percent, with an arrow and a colour for its direction. */
 export function Change({ percent }: { percent: number | null | undefined }) {
-  if (percent === null || percent === undefined) return <Unknown why="The change is not known." />
+  if (percent === null || percent === undefined) return <UnknownValue why="The change is not known." />
   // A change that rounds to 0 % is shown neither as up nor as down.
   const direction = percent >= 0.005 ? 'up' : percent <= -0.005 ? 'down' : 'level'
   return (
@@ -155,7 +155,7 @@ export function Yield({ annualYield, days = 7 }: Pick<Vault, 'annualYield'> & { 
   return (
     <span
       className="figure yield"
-      title={`Growth of the share price over ${formatDays(annualYield.days)} until ${formatTime(annualYield.to)}, after the vault’s fees.`}
+      title={`Growth of the share price over ${formatDays(annualYield.days)} until ${formatDateTime(annualYield.to)}, after the vault’s fees.`}
     >
       {annualYield.percent}% <span className="unit">APY</span>
     </span>
@@ -168,7 +168,7 @@ export function CampaignRates({ rewards }: Pick<Vault, 'rewards'>) {
     <span
       key={`${chainId} ${token}`}
       className="chip"
-      title={`A campaign pays it on top of the yield, until ${formatTime(endsAt)}.`}
+      title={`A campaign pays it on top of the yield, until ${formatDateTime(endsAt)}.`}
     >
       + {apr !== null && `${apr.toFixed(2)}% `}
       {symbol}
@@ -186,9 +186,9 @@ export function PoweredByMerkl() {
 }
 
 /** Shows the time of outdated data. */
-export function AsOf({ time }: { time: string | number }) {
+export function DataTime({ time }: { time: string | number }) {
   return (
-    <span className="as-of" title={`As of ${formatTime(time)}; newer figures are not available.`}>
+    <span className="as-of" title={`As of ${formatDateTime(time)}; newer figures are not available.`}>
       {' as of '}
       {formatClock(time)}
     </span>

@@ -12,7 +12,7 @@ import { useBatchSender, useSender } from '../sender.ts'
 import { createService } from '../service.ts'
 import type { Token } from '../tokens.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
-import { forgetUnderWay, releaseUnderWay, storePendingTransaction } from '../under-way.ts'
+import { forgetPendingTransaction, releaseUnderWay, storePendingTransaction } from '../under-way.ts'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps, nameStep } from './flow-steps.tsx'
 import { Skeleton } from './skeletons.tsx'
@@ -105,7 +105,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       kept.current = id
       if (batchId) keep({ batchId })
       else if (hash) keep({ hash })
-    } else if (kept.current) forgetUnderWay(kept.current)
+    } else if (kept.current) forgetPendingTransaction(kept.current)
   }, [hash, batchId, sentStatus])
   // Once this form closes, the vault's page follows its unfinished transactions.
   useEffect(() => releaseUnderWay, [])

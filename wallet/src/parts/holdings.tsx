@@ -8,8 +8,8 @@ import { historyQuery, type PricedToken } from '../histories.ts'
 import { CHAIN_OF_KEY, findCoin, groupByCoin, type HeldCoin, type Holding } from '../portfolio.ts'
 import { describeReason, isSameFailure } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
-import { Amount, AsOf, Change, Money } from './figures.tsx'
-import { Empty, Missing, ProblemNotice } from './notices.tsx'
+import { Amount, DataTime, Change, Money } from './figures.tsx'
+import { EmptyNotice, MissingData, ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { ChainBadge, TokenIcon } from './tokens.tsx'
@@ -29,9 +29,9 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   const idOf = ({ chainId, address }: Holding) => findCoin(coins.data?.data ?? [], chainId, address)?.id ?? undefined
   if (!isLoggedIn) {
     return (
-      <Empty title="Log in to see your tokens" action={{ href: '/account', text: 'Log in' }}>
+      <EmptyNotice title="Log in to see your tokens" action={{ href: '/account', text: 'Log in' }}>
         Log in and link your wallet. Its tokens and their value appear here.
-      </Empty>
+      </EmptyNotice>
     )
   }
   return (
@@ -44,20 +44,20 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
           </button>
         )}
       </div>
-      <Missing errors={withTimes(balances.data?.data)} nameOf={nameOfKey} />
+      <MissingData errors={withTimes(balances.data?.data)} nameOf={nameOfKey} />
       {balances.error && !isSameFailure(balances.error, positionProblem) && (
         <ProblemNotice error={balances.error} onRetry={() => void balances.refetch()} />
       )}
       {!balances.data && !balances.error && <SkeletonRows count={4} />}
       {balances.data && wallets.data && shown.length === 0 && (
-        <Empty
+        <EmptyNotice
           title={linked.length > 0 ? 'Your wallets are empty' : 'No wallet is linked'}
           {...(linked.length === 0 && { action: { href: '/account', text: 'Link a wallet' } })}
         >
           {linked.length > 0
             ? 'Tokens appear here when they receive some.'
             : 'Connect a wallet and link it to your account to see its tokens.'}
-        </Empty>
+        </EmptyNotice>
       )}
       {shown.length > 0 && (
         <table className={balances.data?.isStale ? 'list holdings stale' : 'list holdings'}>
@@ -136,7 +136,7 @@ function CoinRows({ coin, coinId }: { coin: HeldCoin; coinId: string | undefined
         <td data-label="Amount">
           <span className="pair">
             <Amount units={units} decimals={decimals} symbol={isSpam ? '' : symbol} />
-            {old && <AsOf time={old} />}
+            {old && <DataTime time={old} />}
           </span>
         </td>
         <td data-label="Value">
@@ -162,7 +162,7 @@ function ChainRow({ holding }: { holding: Holding }) {
       <td data-label="Amount">
         <span className="pair">
           <Amount units={units} decimals={decimals} symbol={symbol} />
-          {asOf && <AsOf time={asOf} />}
+          {asOf && <DataTime time={asOf} />}
         </span>
       </td>
       <td data-label="Value">

@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { shorten } from '../format.ts'
-import type { ValuedTransfer, VaultRequest } from '../portfolio.ts'
+import type { ValuedTransfer, RequestAction } from '../portfolio.ts'
 import { transferPath } from '../transfers.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount } from './figures.tsx'
@@ -40,7 +40,7 @@ export function ActionsNeeded({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-type NeedOf = VaultRequest & { readonly kind: keyof typeof TEXTS }
+type NeedOf = RequestAction & { readonly kind: keyof typeof TEXTS }
 
 function Need({ need: { kind, units, position }, address }: { need: NeedOf; address: string | undefined }) {
   const { text, act } = TEXTS[kind]
@@ -111,6 +111,6 @@ function describeFailure({ reason, srcChain, dstChain, refund }: ValuedTransfer[
   }
 }
 
-function keyOf({ kind, position }: VaultRequest): string {
+function keyOf({ kind, position }: RequestAction): string {
   return `${kind} ${position.userAddress} ${position.chainId} ${position.vaultAddress}`
 }

@@ -2,7 +2,7 @@
  * Returns true if this browser supports passkeys. Some wallet apps have browsers without passkeys
  * (https://github.com/MetaMask/metamask-mobile/issues/4974).
  */
-export function hasPasskeys(): boolean {
+export function hasPasskeySupport(): boolean {
   return 'PublicKeyCredential' in window
 }
 

@@ -2,7 +2,7 @@ import type { AmountTokens } from '@vaultline/client/messages'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { formatDuration } from '../format.ts'
-import { describeProblem, pauseAfter } from '../problems.ts'
+import { describeProblem, computeRetryPause } from '../problems.ts'
 import { CopyButton } from './copy-button.tsx'
 
 type Action = { readonly text: string } & ({ readonly href: string } | { readonly onClick: () => void })
@@ -15,7 +15,7 @@ type EmptyProps = {
 }
 
 /** Message for a list or page without content, with the first action that fills it. */
-export function Empty({ title, children, action, isWholePage = false }: EmptyProps) {
+export function EmptyNotice({ title, children, action, isWholePage = false }: EmptyProps) {
   const Heading = isWholePage ? 'h1' : 'h2'
   return (
     <section className="empty">
@@ -54,7 +54,7 @@ type ProblemNoticeProps = {
 /** Shows an error in the user's words, with a button to try again. */
 export function ProblemNotice({ error, requestId: asked, tokens, onRetry }: ProblemNoticeProps) {
   const { text, requestId = asked } = describeProblem(error, tokens)
-  const pause = onRetry && pauseAfter(error)
+  const pause = onRetry && computeRetryPause(error)
   return (
     <div className="notice bad" role="alert">
       <p>
@@ -85,7 +85,7 @@ export function Warning({ children }: { children: ReactNode }) {
 }
 
 /** Lists the reasons why data is missing. `nameOf` returns the name of what is missing, such as a chain. */
-export function Missing({
+export function MissingData({
   errors,
   nameOf,
 }: {

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { formatClock, formatDay, formatMonth, formatShortClock, formatTime } from '../format.ts'
+import { formatClock, formatDay, formatMonth, formatHour, formatDateTime } from '../format.ts'
 import { labelValues } from '../scale.ts'
 import type { ChartProps, Points } from './chart.tsx'
 
@@ -27,7 +27,7 @@ export function Plot({ points, format, label }: ChartProps & { readonly points: 
   const [index, setIndex] = useState<number>()
   const last = points.length - 1
   const shown = points[index ?? last] ?? points[last]
-  const text = shown ? `${format(shown[1])}, ${formatTime(shown[0])}` : ''
+  const text = shown ? `${format(shown[1])}, ${formatDateTime(shown[0])}` : ''
 
   useEffect(() => {
     if (!space.current) return
@@ -45,7 +45,7 @@ export function Plot({ points, format, label }: ChartProps & { readonly points: 
   return (
     <>
       <p className="chart-readout figure" aria-hidden="true">
-        {shown && <strong>{format(shown[1])}</strong>} <span className="fine">{shown && formatTime(shown[0])}</span>
+        {shown && <strong>{format(shown[1])}</strong>} <span className="fine">{shown && formatDateTime(shown[0])}</span>
       </p>
       <input
         type="range"
@@ -147,7 +147,7 @@ function longestOf(values: readonly string[] | null): number {
 
 function formatFor(length: number): (time: number) => string {
   if (length <= DAY_MS / 4) return formatClock
-  if (length <= 2 * DAY_MS) return formatShortClock
+  if (length <= 2 * DAY_MS) return formatHour
   return length <= 300 * DAY_MS ? formatDay : formatMonth
 }
 

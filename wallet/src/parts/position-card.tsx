@@ -3,10 +3,10 @@ import { type GetPositionResponse, listWithdrawals, type Vault } from '@vaultlin
 import { query } from '@vaultline/client/query'
 import { Link } from 'wouter'
 import { useService } from '../context.ts'
-import { formatTime } from '../format.ts'
+import { formatDateTime } from '../format.ts'
 import { usePriceOf, worthOf } from '../prices.ts'
-import { STATUSES } from '../statuses.ts'
-import { Amount, Earned, Money } from './figures.tsx'
+import { STATUS_TEXTS } from '../statuses.ts'
+import { Amount, EarnedAmount, Money } from './figures.tsx'
 import { Hash } from './tokens.tsx'
 
 const SHOWN = 3
@@ -55,7 +55,7 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
         <div>
           <dt>Earned</dt>
           <dd>
-            <Earned units={earnedAssets} {...asset} isPriced={price !== null} isLabelled />
+            <EarnedAmount units={earnedAssets} {...asset} isPriced={price !== null} isLabelled />
           </dd>
         </div>
         <div>
@@ -79,10 +79,10 @@ export function PositionCard({ position, vault }: { position: GetPositionRespons
                 <span>
                   {text}{' '}
                   {status !== 'completed' && (
-                    <span className={`chip ${STATUSES[status].tone}`}>{STATUSES[status].text}</span>
+                    <span className={`chip ${STATUS_TEXTS[status].tone}`}>{STATUS_TEXTS[status].text}</span>
                   )}
                 </span>
-                <span className="fine">{formatTime(timestamp)}</span>
+                <span className="fine">{formatDateTime(timestamp)}</span>
               </span>
               <span className="line-figures">
                 {assets === null ? (

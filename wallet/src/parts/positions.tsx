@@ -6,8 +6,8 @@ import { shorten } from '../format.ts'
 import { findVault, findVaultOfShare, type Holding, type ValuedPosition, yieldOf } from '../portfolio.ts'
 import { describeReason } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
-import { Amount, AsOf, Earned, Money, Yield } from './figures.tsx'
-import { Empty, Missing, ProblemNotice } from './notices.tsx'
+import { Amount, DataTime, EarnedAmount, Money, Yield } from './figures.tsx'
+import { EmptyNotice, MissingData, ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
 import { ChainBadge } from './tokens.tsx'
 
@@ -30,7 +30,7 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
           Activity
         </Link>
       </div>
-      <Missing
+      <MissingData
         errors={Object.fromEntries(
           Object.entries(positionErrors).map(([chainId, why]) => [
             chainId,
@@ -43,9 +43,9 @@ export function Positions({ portfolio }: { portfolio: Portfolio }) {
       {isLoading && positions.length === 0 ? (
         <SkeletonRows count={3} />
       ) : isEmpty ? (
-        <Empty title="You have no positions" action={{ href: '/vaults', text: 'See vaults' }}>
+        <EmptyNotice title="You have no positions" action={{ href: '/vaults', text: 'See vaults' }}>
           Deposit into a vault to see it here with what it earns.
-        </Empty>
+        </EmptyNotice>
       ) : (
         <>
           {earning && (
@@ -113,7 +113,7 @@ function PositionLine({ position, portfolio }: { position: ValuedPosition; portf
         <span className="fine">
           <Money value={value} why={`No price for ${assetSymbol}.`} />
         </span>
-        <Earned units={earnedAssets} decimals={assetDecimals} symbol={assetSymbol} isPriced={value !== null} />
+        <EarnedAmount units={earnedAssets} decimals={assetDecimals} symbol={assetSymbol} isPriced={value !== null} />
       </span>
     </Link>
   )
@@ -132,7 +132,7 @@ function ShareLine({ share, vault }: { share: Holding; vault: Vault | undefined 
         <strong>
           <Money value={value} why={`No price for ${symbol}.`} />
         </strong>
-        {asOf && <AsOf time={asOf} />}
+        {asOf && <DataTime time={asOf} />}
       </span>
     </>
   )

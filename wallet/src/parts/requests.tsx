@@ -31,7 +31,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
       {deposit.error && !isNotApplicable(deposit.error) && (
         <ProblemNotice error={deposit.error} onRetry={() => void deposit.refetch()} />
       )}
-      {deposit.data && isOpen(deposit.data.status) && (
+      {deposit.data && isOpenStatus(deposit.data.status) && (
         <Request
           kind="deposit"
           status={deposit.data.status}
@@ -47,7 +47,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
       {withdrawal.error && !isNotApplicable(withdrawal.error) && (
         <ProblemNotice error={withdrawal.error} onRetry={() => void withdrawal.refetch()} />
       )}
-      {withdrawal.data && isOpen(withdrawal.data.status) && (
+      {withdrawal.data && isOpenStatus(withdrawal.data.status) && (
         <Request
           kind="withdrawal"
           status={withdrawal.data.status}
@@ -70,7 +70,7 @@ export function Requests({ vault, account }: { vault: Vault; account: `0x${strin
 }
 
 /** Returns true if a request with this status waits, can be claimed, or can be claimed back. */
-export function isOpen(status: string): status is OpenRequestStatus {
+export function isOpenStatus(status: string): status is OpenRequestStatus {
   return status === 'pending' || status === 'claimable' || status === 'cancelled'
 }
 

@@ -4,7 +4,7 @@ import { query } from '@vaultline/client/query'
 import { lazy, Suspense, useState } from 'react'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
-import { formatTime, shorten } from '../format.ts'
+import { formatDateTime, shorten } from '../format.ts'
 import { usePriceOf, worthOf } from '../prices.ts'
 import { useAccounts } from '../use-accounts.ts'
 import { Amount, Money, PoweredByMerkl } from './figures.tsx'
@@ -95,7 +95,7 @@ function RewardLine({ reward, account, isOwn }: RewardLineProps) {
   const { chainId, token, amount, pending, claimableAt, recipient, ...unit } = reward
   const price = usePriceOf()(chainId, token)
   // The pending amount becomes claimable in parts, and only the next part has a known time.
-  const when = claimableAt ? `in part from ${formatTime(claimableAt)}` : 'later'
+  const when = claimableAt ? `in part from ${formatDateTime(claimableAt)}` : 'later'
   const isNow = amount !== '0'
   return (
     <div className="line">

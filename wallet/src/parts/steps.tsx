@@ -1,11 +1,11 @@
-import type { Step } from '../activity.ts'
+import type { TimelineStep } from '../activity.ts'
 import { chainName } from '../chains.ts'
-import { formatTime } from '../format.ts'
+import { formatDateTime } from '../format.ts'
 import { Amount } from './figures.tsx'
 import { Hash } from './tokens.tsx'
 
 type StepsProps = {
-  readonly steps: readonly Step[]
+  readonly steps: readonly TimelineStep[]
   /** True if the steps are on two chains, so that each step names its chain. */
   readonly isAcross: boolean
 }
@@ -31,7 +31,7 @@ export function Steps({ steps, isAcross }: StepsProps) {
           ))}
           {(at || hash) && (
             <span className="fine event">
-              {at && <span>{formatTime(at)}</span>}
+              {at && <span>{formatDateTime(at)}</span>}
               {hash && <Hash value={hash} chainId={chainId} />}
             </span>
           )}

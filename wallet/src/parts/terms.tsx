@@ -1,7 +1,7 @@
 import type { Vault } from '@vaultline/client'
 import type { FlowState } from '@vaultline/client/flow'
 import { chainName } from '../chains.ts'
-import { formatDuration, formatTime } from '../format.ts'
+import { formatDuration, formatDateTime } from '../format.ts'
 import type { Token } from '../tokens.ts'
 import { WAYS } from '../vault-state.ts'
 import { Amount } from './figures.tsx'
@@ -94,7 +94,7 @@ export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
       {withdrawal?.prolongs && (
         <Warning>
           <Amount units={withdrawal.prolongs.assets} {...asset} /> that already waits until{' '}
-          {formatTime(withdrawal.prolongs.claimableAt)} will wait until the end of the new cooldown too.
+          {formatDateTime(withdrawal.prolongs.claimableAt)} will wait until the end of the new cooldown too.
         </Warning>
       )}
       {simulation.status === 'success' && <p className="fine">✓ Simulation passed</p>}

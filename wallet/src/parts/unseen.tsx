@@ -10,7 +10,7 @@ import { Warning } from './notices.tsx'
 const PATIENCE_MS = 120_000
 
 /** Returns true if no node knows a transaction two minutes after it was sent. `sentAt` is in epoch milliseconds. */
-export function useUnseen(hash: `0x${string}`, chainId: number, sentAt: number | undefined): boolean {
+export function useIsUnknownTransaction(hash: `0x${string}`, chainId: number, sentAt: number | undefined): boolean {
   const [openedAt] = useState(Date.now)
   const lateAt = (sentAt ?? openedAt) + PATIENCE_MS
   const [isLate, setLate] = useState(() => Date.now() >= lateAt)

@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { useService } from '../context.ts'
 import { Amount, Yield } from './figures.tsx'
 import { Movers } from './movers.tsx'
-import { hasPasskeys, NO_PASSKEYS } from './no-passkeys.ts'
+import { hasPasskeySupport, NO_PASSKEYS } from './no-passkeys.ts'
 import { ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
 import { ChainBadge, TokenIcon } from './tokens.tsx'
@@ -13,7 +13,7 @@ import { ChainBadge, TokenIcon } from './tokens.tsx'
 const STEPS = [
   {
     title: 'Sign up with a passkey',
-    text: hasPasskeys() ? 'No password. The passkey is saved in your password manager.' : NO_PASSKEYS,
+    text: hasPasskeySupport() ? 'No password. The passkey is saved in your password manager.' : NO_PASSKEYS,
   },
   {
     title: 'Connect your wallet',

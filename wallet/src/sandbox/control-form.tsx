@@ -1,6 +1,6 @@
 import { type FormEvent, useId } from 'react'
 import { buildBody, type Control, type Field, listFields, type SandboxControls, titleOf } from './room.ts'
-import { SwitchedOn } from './switched-on.tsx'
+import { ActiveEffectNotice } from './switched-on.tsx'
 import { useControl } from './use-room.ts'
 
 /** Form of one sandbox control: its effect, its fields, its button, and the effects that it has switched on. */
@@ -38,7 +38,7 @@ export function ControlForm({ control, choices }: { control: Control; choices: S
           </p>
         )}
         {on.map((one) => (
-          <SwitchedOn key={one.what} switched={one} />
+          <ActiveEffectNotice key={one.what} switched={one} />
         ))}
       </form>
     </li>

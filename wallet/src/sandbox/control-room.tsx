@@ -4,12 +4,12 @@ import { Choices } from '../parts/choices.tsx'
 import { ArrivalList, ExchangeList } from '../parts/exchanges.tsx'
 import { ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
-import { EXCHANGES_CHANNEL, type Exchange, exchanges, recordExchange } from '../service.ts'
+import { EXCHANGES_CHANNEL, type ApiExchange, exchanges, recordExchange } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useArrivals } from '../use-events.ts'
+import { useWebhookDeliveries } from '../use-events.ts'
 import { ControlForm } from './control-form.tsx'
 import type { PreparedState, SandboxControls } from './room.ts'
-import { SwitchedOn } from './switched-on.tsx'
+import { ActiveEffectNotice } from './switched-on.tsx'
 import { useRoom } from './use-room.ts'
 
 const STATES = 'Prepared states'
@@ -21,10 +21,10 @@ export function ControlRoom() {
   const [shown, setShown] = useState<PreparedState>()
   const wallet = useRef<HTMLElement>(null)
   const all = useStore(exchanges)
-  const arrivals = useArrivals() ?? []
+  const arrivals = useWebhookDeliveries() ?? []
   useEffect(() => {
     const channel = new BroadcastChannel(EXCHANGES_CHANNEL)
-    channel.onmessage = ({ data }: MessageEvent<Exchange>) => recordExchange(data)
+    channel.onmessage = ({ data }: MessageEvent<ApiExchange>) => recordExchange(data)
     return () => channel.close()
   }, [])
   const show = (state: PreparedState | undefined) => {
@@ -94,7 +94,7 @@ function Controls({ room: { controls, choices, states }, shown, onShow }: Contro
     <>
       <Choices label="What to change" options={options} value={group} onChoose={setGroup} />
       {elsewhere.map((one) => (
-        <SwitchedOn key={one.what} switched={one} />
+        <ActiveEffectNotice key={one.what} switched={one} />
       ))}
       {group === STATES ? (
         <ul className="controls">

@@ -22,10 +22,10 @@ import {
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { useAppContext } from '../context.ts'
-import { formatTime, LOCALE } from '../format.ts'
+import { formatDateTime, LOCALE } from '../format.ts'
 import { type Fact, Facts } from '../parts/facts.tsx'
 import { Amount } from '../parts/figures.tsx'
-import { Empty, ProblemNotice } from '../parts/notices.tsx'
+import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge } from '../parts/tokens.tsx'
 import { findCoin } from '../portfolio.ts'
@@ -64,9 +64,9 @@ export function TransactionPage({ chainId, hash }: { chainId: number; hash: Hex 
   if (!transaction) {
     return (
       <Frame title="Transaction">
-        <Empty title="This chain does not know the transaction">
+        <EmptyNotice title="This chain does not know the transaction">
           It was never sent here, or a reorganisation has removed it.
-        </Empty>
+        </EmptyNotice>
       </Frame>
     )
   }
@@ -80,7 +80,7 @@ export function TransactionPage({ chainId, hash }: { chainId: number; hash: Hex 
             ['Chain', <ChainBadge chainId={chainId} />],
             ['Hash', <Address value={hash} what="the hash" />],
             ['Block', block ? `${block.number}` : '–'],
-            ['Time', block ? formatTime(Number(block.timestamp) * 1000) : '–'],
+            ['Time', block ? formatDateTime(Number(block.timestamp) * 1000) : '–'],
             ['From', <Address chainId={chainId} value={transaction.from} what="the address" />],
             [
               'To',

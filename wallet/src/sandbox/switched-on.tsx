@@ -2,7 +2,7 @@ import type { ActiveEffect } from './room.ts'
 import { useControl } from './use-room.ts'
 
 /** Shows an effect that is switched on, with the button that ends it. */
-export function SwitchedOn({ switched: { what, end } }: { switched: ActiveEffect }) {
+export function ActiveEffectNotice({ switched: { what, end } }: { switched: ActiveEffect }) {
   const use = useControl()
   return (
     <div className="notice warn switched">
