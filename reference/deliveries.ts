@@ -35,7 +35,10 @@ export const DeliveryHeaders = z.object({
     ),
 })
 
-/** Effect of each response to a webhook delivery, by status as OpenAPI writes it (`2XX`). Each has a name. */
+/**
+ * Effects of the responses to a webhook delivery, by HTTP status as OpenAPI writes it (such as `2XX`). `name` is the
+ * response's name in the OpenAPI document.
+ */
 export const DELIVERY_ANSWERS = {
   '2XX': {
     name: 'Delivered',

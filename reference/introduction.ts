@@ -1,4 +1,6 @@
-/** Rules that hold for every operation, as Markdown: the beginning of each reference. */
+/**
+ * Markdown text with the rules that hold for every operation. The API reference and the OpenAPI document begin with it.
+ */
 export const INTRODUCTION = `* Requests and responses are JSON; header names have any case. Every response has \`x-request-id\`. Errors from the API gateway
   have only \`{ "message": "…" }\` and \`apigw-requestid\`.
 * \`HEAD\` returns the response of \`GET\` without a body.

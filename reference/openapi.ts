@@ -431,14 +431,17 @@ function tidySchema(part: z.core.JSONSchema.BaseSchema): void {
     part.items = { anyOf: part.prefixItems.filter((item) => typeof item !== 'boolean') }
   }
   if (part.propertyNames) delete part.required
-  // The referenced schema has these keywords already.
+  // The referenced schema already has the keywords `type` and `pattern`, so they are removed here.
   if (part.$ref) {
     delete part.type
     delete part.pattern
   }
 }
 
-/** Sets the title of each variant to its value of the field that distinguishes the variants; references list variants by title. */
+/**
+ * Sets each variant's title to the variant's value of the field that distinguishes the variants. Documentation tools
+ * list variants by title.
+ */
 function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
   for (const variant of oneOf) {
     const fields = Object.values(variant.properties ?? {}).filter((field) => typeof field !== 'boolean')

@@ -39,7 +39,10 @@ function fields(schema: z.core.JSONSchema._JSONSchema, prefix: string): string[]
   })
 }
 
-/** Returns the rows of each variant below the value that distinguishes it; undefined if no field distinguishes the variants. */
+/**
+ * Returns the rows of a union's variants. Each variant's rows follow the value of the field that distinguishes the
+ * variants. Returns undefined if there is no such field.
+ */
 function variantsByTag(oneOf: readonly z.core.JSONSchema._JSONSchema[], prefix: string): string[] | undefined {
   const variants = oneOf.map((variant) => (typeof variant === 'boolean' ? {} : variant))
   const tagOf = ({ properties = {} }: z.core.JSONSchema.BaseSchema, name: string) => {

@@ -145,7 +145,10 @@ export type BridgeDeposit = {
   readonly inputAmount: bigint
   /** Amount in the output token's smallest unit. */
   readonly outputAmount: bigint
-  /** Time of the quote in seconds since 1970. The two deadlines have the same unit, and the destination chain's clock decides them. */
+  /**
+   * Time of the quote in seconds since 1970. The two deadlines below have the same unit, and hold by the destination
+   * chain's clock.
+   */
   readonly quoteTimestamp: number
   readonly fillDeadline: number
   readonly exclusivityDeadline: number
@@ -219,8 +222,8 @@ export async function installPool(
 }
 
 /**
- * Deploys tokens that the bridge accepts at their real addresses. Mints a million of each token to every account in `ACCOUNTS.users`.
- * Throws for a symbol that the bridge does not accept.
+ * Deploys tokens with these symbols at their real addresses. Mints a million of each token to every account in
+ * `ACCOUNTS.users`. Throws for a symbol of a token that the bridge does not accept.
  */
 export async function deployBridgeTokens(chain: LocalChain, symbols: readonly string[]): Promise<LocalToken[]> {
   const { chainId } = chain

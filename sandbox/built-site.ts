@@ -52,7 +52,8 @@ export function builtSite({ folder, sources, build }: SiteOptions) {
     if (builtAt > changedAt) return
     const startedAt = new Date()
     await build(ending.signal)
-    // The build gets its start time as modification time, so that a source that changes during the build counts as newer.
+    // The file index.html gets the build's start time. A source that changes during the build is then newer than the
+    // build.
     await utimes(index, startedAt, startedAt)
   }
   return {

@@ -16,7 +16,7 @@ type Settings = {
   /** URL of the local API, to which all requests go, regardless of the distribution's origin. */
   readonly originUrl: string
   readonly secretsmanager: string
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 

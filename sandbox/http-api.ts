@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 
-/** Route of an API Gateway HTTP API. `places` are the segments of its path template, and `name` is its function. */
+/**
+ * Route of an API Gateway HTTP API. `places` are the segments of its path template, and `name` is its function's name.
+ */
 export type Route = {
   readonly key: string
   readonly method: string

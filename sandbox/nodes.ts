@@ -42,7 +42,7 @@ const STATE_METHODS = [
   'eth_getCode',
   'eth_getStorageAt',
 ]
-/** Blocks between the head and each block tag, as in anvil with epochs of two slots. */
+/** Number of blocks from the head back to each tag's block, as in anvil with two slots per epoch. */
 const TAG_DEPTHS: Readonly<Record<string, number>> = { pending: 0, latest: 0, safe: 2, finalized: 4 }
 
 const Call = z.object({ id: z.unknown(), method: z.string(), params: z.array(z.unknown()).default([]) })
@@ -135,7 +135,10 @@ function createReplier(profile: NodeProfile, target: string): (body: Buffer) => 
   }
 }
 
-/** Replaces block tags in a call by block numbers up to this head; returns undefined if the call names a newer block. */
+/**
+ * Replaces block tags in a call, such as `latest`, by the block numbers for a chain with this head block. Returns
+ * undefined if the call names a block above the head.
+ */
 function atHead(call: Call, head: number): Call | undefined {
   if (call.method === 'eth_getLogs') {
     const filter = Filter.parse(call.params[0])

@@ -91,7 +91,10 @@ export type Relayer = {
   /** Fills several deposits in one transaction per destination chain. Throws if the SpokePool contract refuses one of them. */
   fillTogether(deposits: readonly BridgeDeposit[]): Promise<readonly Hash[]>
   requestSlowFill(deposit: BridgeDeposit): Promise<Hash>
-  /** Executes a slow fill, which the SpokePool pays from its own tokens. The default is the deposit's output amount. */
+  /**
+   * Executes a slow fill, which the SpokePool pays from its own tokens. `outputAmount` is the paid amount, by default
+   * that of the deposit.
+   */
   executeSlowFill(deposit: BridgeDeposit, outputAmount?: bigint): Promise<Hash>
   /**
    * Signs new terms as the depositor, which must be a local account, and publishes them on the origin chain. The relayer uses the new terms
@@ -119,7 +122,9 @@ export type Relayer = {
   stop(): Promise<void>
 }
 
-/** Change of a deposit's terms. `outputAmount` is in the smallest unit; by default the deposit's amount minus 1. */
+/**
+ * Change of a deposit's terms. `outputAmount` is in the smallest unit; by default the deposit's output amount minus 1.
+ */
 type SpeedUpChange = { readonly outputAmount?: bigint; readonly recipient?: Address; readonly message?: Hex }
 
 type RefundOptions = {
@@ -128,7 +133,7 @@ type RefundOptions = {
    * refunds later.
    */
   readonly deferred?: boolean
-  /** Refunds of other deposits that the same bundles contain. */
+  /** Additional payments in the same bundles, as if they refunded other deposits. */
   readonly payments?: readonly (Payment & { readonly chainId: number })[]
   /** Maximum payments per leaf of a bundle; by default 25, as on the real bridge. */
   readonly paymentsPerLeaf?: number
@@ -204,7 +209,8 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   }
 
   /**
-   * A relayer keeps the difference between the old and the new output amount. It therefore uses the change with the lowest output amount.
+   * Notes new terms that a depositor signed. The relayer pays the output amount, so it prefers the terms with the
+   * lowest output amount.
    */
   const followSpeedUp = (speedUp: SpeedUp) => {
     const { originChainId, depositId } = speedUp

@@ -40,7 +40,10 @@ for (const [file, text] of Object.entries(files)) {
   }
 }
 
-/** Generates the error texts for users from the last column of the tables in docs/errors.md that have one. */
+/**
+ * Generates the error texts for users. They come from docs/errors.md, where the last column of some tables contains
+ * them.
+ */
 function generateTexts(page: string): string {
   const rows = [...page.matchAll(/^\| `(\w+)` +\|(?:[^|]*\|){3} +(\S[^|]*?) +\|$/gm)]
   const lines = rows.map(([, code, text = '']) => `  ${code}: ${JSON.stringify(text)},`)

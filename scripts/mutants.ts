@@ -15,7 +15,10 @@ const FOLDER = 'test/mutants'
 const ENOUGH_PERCENT = 95
 /** Number of copies in which tests run concurrently; each keeps one core busy. */
 const COPIES = 2
-/** Multiple of the duration of all tests after which a test run counts as failed, because a planted mistake can cause an endless loop. */
+/**
+ * Timeout of the tests for one mistake, as a multiple of their duration without mistakes. A mistake can cause an
+ * endless loop.
+ */
 const ENDLESS_FACTOR = 2
 
 const run = promisify(execFile)

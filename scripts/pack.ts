@@ -64,7 +64,7 @@ function replaceLinks(markdown: string, base: string | undefined): string {
   )
 }
 
-/** Throws an Error with the findings of publint or Are The Types Wrong. */
+/** Checks a package with publint and Are The Types Wrong. Throws an Error with their findings. */
 function check(file: string): void {
   mkdirSync(CHECKERS_FOLDER, { recursive: true })
   writeFileSync(join(CHECKERS_FOLDER, 'package.json'), JSON.stringify({ private: true, dependencies: CHECKERS }))

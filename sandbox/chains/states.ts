@@ -30,7 +30,7 @@ export type StateRequest = { readonly path: string; readonly body?: object }
 export type States = {
   readonly vaults: readonly LocalVault[]
   readonly questions: Readonly<Record<string, StateRequest>>
-  /** Requests whose final response the service returns only after checking several times. */
+  /** Requests for the status of transfers. The service reports the final status only after several such requests. */
   readonly slow: readonly StateRequest[]
   /** Transaction that the service's records mark as replaced by another. */
   readonly dropped: { readonly chainId: number; readonly transactionHash: Hash; readonly sender: Address }
@@ -52,7 +52,7 @@ const ALICE = ACCOUNTS.users[0].address
 const REWARD = parseUnits('2.5', 18)
 const FEE = parseUnits('1', 6)
 const DAY = 86_400
-/** Maximum seconds until a fill deadline that the bridge accepts. */
+/** Maximum seconds from now to the fill deadline of a deposit that the bridge accepts. */
 const MAX_DEADLINE = 21_600
 /** Id of a chain that the service does not support. */
 const UNICHAIN = 130
@@ -272,8 +272,8 @@ function lagoonCalls(plan: Plan, asset: Address) {
 }
 
 /**
- * Grants rewards on both chains, and claims a part on the first chain. `next` are rewards that `postRewards` later posts on the second
- * chain.
+ * Grants rewards on both chains, and claims a part on the first chain. The result's `next` are rewards that
+ * `postRewards` later posts on the second chain.
  */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
   const token = requireValue(base.rewardToken).address

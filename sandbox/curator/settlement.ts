@@ -12,7 +12,7 @@ export type Settlement = {
 
 const TOKEN = parseAbi(['function mint(address, uint256)'])
 
-/** Returns the result of a settlement by these transactions; throws if there are none. */
+/** Returns the result of settling a vault with these transactions. Throws if no transaction was sent. */
 export function buildSettlement(
   { chainId }: LocalChain,
   vault: Address,

@@ -48,10 +48,11 @@ export type Transactions = {
 }
 
 /**
- * Adds transactions and DynamoDB's limits to dynalite, which lacks both. Other requests wait while a transaction writes. During `hold` they
- * do not wait, and read the values before the transaction. A write to an item of a running transaction fails. The idempotency token of a
- * running transaction is rejected. A repeated request with the token of a completed transaction succeeds without writing. `now` is in epoch
- * milliseconds. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+ * Adds transactions and DynamoDB's limits to dynalite, which lacks both. Other requests wait while a transaction
+ * writes. While `hold` delays the transaction, they do not wait and read the old values. A write to an item of a
+ * running transaction fails. The idempotency token of a running transaction is rejected. A repeated request with the
+ * token of a completed transaction succeeds without writing. `now` returns epoch milliseconds. Source:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {
   countBytes()

@@ -55,8 +55,9 @@ const Params = z.object({
 type Params = z.output<typeof Params>
 
 /**
- * Returns a fake of `GET /deposit/status` of Across' API, for the deposits that the local relayer tracks. It copies two errors of the real
- * indexer. Any executed leaf of a bundle counts as the refund. A failed action counts against the first fill of its transaction.
+ * Returns a fake of `GET /deposit/status` of Across' API, for the deposits that the local relayer tracks. It imitates
+ * two errors of the real indexer. It reports the first transaction of a refund bundle, even if another one paid the
+ * depositor. It may blame a fill for an action that failed in another fill of the same transaction.
  */
 export function depositStatuses(options: {
   readonly chains: readonly LocalChain[]
@@ -127,8 +128,8 @@ type Fill = {
 }
 
 /**
- * Returns false if the indexer attributes a failed action to this fill. The indexer gives each fill the next failure in the logs, even if
- * the failure belongs to a later fill.
+ * Returns false if the indexer blames this fill for a failed action. The indexer gives each fill the next failure in
+ * the transaction's logs, even one that a later fill caused.
  */
 async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: Fill): Promise<boolean> {
   const { logs } = await getTransactionReceipt(clientOf(chain), { hash: transactionHash })

@@ -39,10 +39,11 @@ const MAX_DEPOSIT_INSTANT = '500000'
 const MAX_RELAYER_FEE_BASIS_POINTS = 2_500n
 
 const FILL_SECONDS = 3
-// Age of a quote's timestamp in seconds. The real API refers to an older block, so that several quotes share one.
+// Age of a quote's timestamp in seconds. The real API takes the time of an older block, so that several quotes share
+// one timestamp.
 const QUOTE_AGE_SECONDS = 300n
-// Origin chains (Ethereum, Polygon) that may reorganise. Their quotes end the relayer's exclusivity at a fixed time. A period would begin
-// later if a reorganisation moved the deposit to a later block.
+// Origin chains (Ethereum, Polygon) that may reorganise. Their quotes state the end of the relayer's exclusivity as a
+// time. A duration would start later if a reorganisation moved the deposit to a later block.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n

@@ -158,8 +158,8 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
 }
 
 /**
- * Lists the times of a chart's points in epoch milliseconds: every five minutes up to one day, every hour up to 90 days, else every
- * midnight.
+ * Lists the times of a chart's points in epoch milliseconds. Points are five minutes apart in charts of up to one day,
+ * and an hour apart up to 90 days. A longer chart has a point at each midnight and at the end.
  */
 function moments(days: number, end: number): number[] {
   const start = end - days * DAY_MS

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../lib/core/time.ts'
 
 /** Simulated faults of queues, each of which can occur in real SQS. Shares are from 0 to 1. */
 export type QueueFaults = {
-  /** Share of received messages that are delivered twice, as after a server that missed a deletion. */
+  /** Share of received messages that are delivered twice, as if one of SQS's servers had missed the deletion. */
   twice: number
   /** True for delivery in random order. Otherwise the message that has been visible longest comes first. */
   disorder: boolean
@@ -75,8 +75,9 @@ const PURGE_MS = 60_000
 /** Maximum milliseconds for which a message can stay hidden after a receive. */
 const MAX_HIDDEN_MS = 12 * HOUR_MS
 /**
- * SQS's fair queues treat a tenant as noisy if it exceeds both thresholds: its share of all messages in flight, and its number of them.
- * Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+ * SQS's fair queues treat a tenant as noisy if two values exceed these thresholds: its share of all messages in flight,
+ * and its number of messages in flight. Source:
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
  */
 const NOISY = { share: 0.1, messages: 30 }
 
@@ -87,9 +88,9 @@ export function createBroker({
   random,
 }: {
   readonly lies: QueueFaults
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
-  /** Random number in [0, 1), uniformly distributed. */
+  /** Returns a random number in [0, 1), uniformly distributed. */
   readonly random: () => number
 }) {
   const queues = new Map<string, Queue>()
@@ -201,8 +202,9 @@ export function createBroker({
     isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,
 
     /**
-     * Receives at most `most` messages and hides them for `hiddenSeconds`. Messages that were received too often move to the dead-letter
-     * queue. Messages of noisy tenants come last; among them, tenants with fewer messages in flight come first.
+     * Receives at most `most` messages and hides them for `hiddenSeconds`. Messages that were received too often move
+     * to the dead-letter queue. Messages of noisy tenants come last; among them, tenants with fewer messages in flight
+     * come first. `passedOver` is the share of visible messages that are missed.
      */
     receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
       const inFlight = listInFlight(queue)

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import type { IndexName } from '../backends.ts'
 import { isNodeProfile, NODE_PROFILES, type NodeProfileName } from '../node-profiles.ts'
 
-/** Settings of `npm start`, from environment variables. */
+/** Settings of `npm start`. The comment of each field begins with its environment variable. */
 export type Settings = {
   /** PORT: port of the API; by default the first free port from 4000. */
   readonly port: number
@@ -10,9 +10,9 @@ export type Settings = {
   readonly walletPort: number
   /** ORIGINS: further origins whose pages may call the API. */
   readonly origins: readonly string[]
-  /** MARKETS=real: uses prices, charts and token lists of the real services. */
+  /** MARKETS: true for the value `real`, which uses prices, charts and token lists of the real services. */
   readonly realMarkets: boolean
-  /** PAST=none: starts chains without history (past deposits and withdrawals). */
+  /** PAST: false for the value `none`, which starts chains without history (past deposits and withdrawals). */
   readonly withPast: boolean
   /** NODES: profiles of the imitated RPC nodes in front of each chain; by default two nodes without limits. */
   readonly nodes: readonly NodeProfileName[]

@@ -30,7 +30,7 @@ export function arnOf(service: string, resource: string): string {
   return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT}:${resource}`
 }
 
-/** Values of a resource for `Fn::GetAtt`; `id` is the value of `Ref`. */
+/** Attributes of a resource that `Fn::GetAtt` returns; `id` is the value of `Ref`. */
 type Attributes = { readonly [name: string]: string; readonly id: string; readonly Arn: string }
 type Kind = {
   readonly nameProperty?: string

@@ -11,7 +11,7 @@ import { reportToParent } from '../load/process.ts'
 /** Name of a way to read vaults. */
 export type Reader = 'list' | 'viem multicall' | 'official SDK'
 
-/** Vaults of a client for the next reads, and the node URLs of their chains by chain id. */
+/** Vaults that the readers read next, and the API key of the client that has them. `urls` are node URLs by chain id. */
 export type BenchVaults = {
   readonly apiKey: string
   readonly vaults: readonly Vault[]
@@ -22,8 +22,8 @@ export type BenchVaults = {
 export type ReadDuration = { readonly wall: number; readonly cpu: number }
 
 /**
- * Milliseconds by which the clock moves ahead before each list of vaults. After this time, the service no longer shares one read between
- * lists.
+ * Milliseconds by which the clock moves ahead before each request for the list of vaults. The service then reads the
+ * chains again, because its last read is too old to be shared.
  */
 const PASSING_MS = 2_000
 

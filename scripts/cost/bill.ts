@@ -22,7 +22,10 @@ export const ITEMS = [
 const GB = 1e9
 /** Minutes of an average month. */
 export const MONTH_MINUTES = 30.4 * 24 * 60
-/** Requests by which Lambda polls one queue in a month: five pollers wait 20 s each. */
+/**
+ * Number of requests that Lambda sends to one queue in a month to receive messages. Each of five pollers sends one
+ * every 20 s.
+ */
 const POLLS_PER_MONTH = (5 * MONTH_MINUTES * 60) / 20
 
 /** Adds bills, item by item. */
@@ -44,13 +47,13 @@ function billOf(of: (item: (typeof ITEMS)[number]) => number): Bill {
   return Object.fromEntries(ITEMS.map((item) => [item, of(item)])) as Bill
 }
 
-/** Choices of a wallet index: an API that lists all tokens and NFTs of a wallet. */
+/** Wallet indexes that a stage can use. A wallet index is an API that lists all tokens and NFTs of a wallet. */
 export const INDEXES = ['Alchemy', 'GoldRush', 'both', 'none'] as const
 type Index = (typeof INDEXES)[number]
 
 /**
- * Returns the dollars that one call pays for requests to wallet indexes. The requests were counted with GoldRush; the formula converts them
- * for Alchemy.
+ * Returns the cost, in dollars, of the requests to wallet indexes in one call of an endpoint. The counts are of
+ * requests to GoldRush; the formula converts them for Alchemy.
  */
 function billIndex(name: keyof typeof endpoints, { sources }: Counts, index: Index): number {
   const questions = sources['goldrush'] ?? 0
@@ -91,14 +94,17 @@ export function billCall(
   return { first: bill(cold, ASSUMED.startMs), next: bill(warm), average }
 }
 
-/** Averages a value over an endpoint's requests. `of` gets the milliseconds of a container's start for its first request, else 0. */
+/**
+ * Returns the average of a value over an endpoint's requests. The function `of` gets a container's start time in
+ * milliseconds for the first request, else 0.
+ */
 function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, startMs: number) => number): number {
   const { coldShare, againShare, startMs } = ASSUMED
   const usual = again ? againShare * of(again, 0) + (1 - againShare) * of(warm, 0) : of(warm, 0)
   return coldShare * of(cold, startMs) + (1 - coldShare) * usual
 }
 
-/** Returns the cost, in dollars, of one run each minute for a month. */
+/** Returns the cost, in dollars a month, of a function that a schedule runs every minute. */
 export function billRunMonth(counts: Counts, memoryMiB: number): Bill {
   return times(billRun(counts, memoryMiB), MONTH_MINUTES)
 }
@@ -113,7 +119,10 @@ function cpuMs({ rpc }: Counts, answerBytes: number): number {
   return request + (answerKb * answerBytes) / 1000 + rpcCall * Object.values(rpc).reduce((sum, calls) => sum + calls, 0)
 }
 
-/** Returns the cost of one invocation, in dollars. `ms` is the duration without the time of waiting for other services. */
+/**
+ * Returns the cost of one invocation of a function, in dollars. `ms` excludes the time in which the function waits for
+ * other services.
+ */
 function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; readonly memoryMiB: number }): Bill {
   const { table, secrets, queue, sources } = counts
   const prices: Readonly<Record<string, { readonly request: number }>> = SOURCE_PRICES
@@ -153,7 +162,10 @@ function sumOver(asked: Readonly<Record<string, number>>, price: (name: string) 
 export const OBSERVE = ['none', 'slo', 'all'] as const
 type Observe = (typeof OBSERVE)[number]
 
-/** Cost item of a stage without users: its description, and its dollars a month for each value of `observe`. */
+/**
+ * Cost item of a stage (a deployment of the service) without users. `usd` returns the dollars a month for a value of
+ * `observe`.
+ */
 export type IdleItem = { readonly what: string; readonly usd: (observe: Observe) => number }
 
 /** Returns the monthly cost items of a stage without users, except for nodes and data sources. */
@@ -201,12 +213,12 @@ export function sumIdle(items: readonly IdleItem[], observe: Observe): number {
   return items.reduce((sum, { usd }) => sum + usd(observe), 0)
 }
 
-/** Returns the cost, in dollars a month, of the node requests of the job refresh-chain. */
+/** Returns the cost, in dollars a month, of the JSON-RPC calls that the job refresh-chain sends to nodes. */
 export function billIdleNodes({ stage, jobs: runs }: CountsFile): number {
   return jobsOf(runs, stage.memoryMiB.others).bill('jobs/refresh-chain', ({ nodes }) => nodes)
 }
 
-/** Returns the cost, in dollars a month, of the alarms that gradual deploys need. */
+/** Returns the cost, in dollars a month, of the alarms by which a gradual deployment returns to the old version. */
 export function billGradual({ stage }: CountsFile): number {
   return stage.gradual.alarmMetrics * AWS_PRICES.alarmMetricMonth
 }
@@ -215,7 +227,10 @@ function jobsOf(runs: CountsFile['jobs'], memoryMiB: number) {
   const named = (prefix: string) => Object.entries(runs).filter(([name]) => name.startsWith(prefix))
   return {
     of: (prefix: string) => named(prefix).length,
-    /** Returns the monthly cost of the jobs with this prefix. `take` selects a part of the bill of each run. */
+    /**
+     * Returns the monthly cost of the jobs whose names begin with `prefix`. The function `take` selects a part of each
+     * run's bill.
+     */
     bill: (prefix: string, take: (bill: Bill) => number) =>
       named(prefix).reduce(
         (sum, [, { counts, everyMinutes }]) => sum + (MONTH_MINUTES / everyMinutes) * take(billRun(counts, memoryMiB)),
@@ -252,8 +267,8 @@ export function billIdleStage(
 }
 
 /**
- * Returns the extra cost, in dollars, of requests through CloudFront. `egressUsd` is the price of the traffic of their responses without
- * CloudFront.
+ * Returns the extra cost, in dollars, of sending these requests through CloudFront. `egressUsd` is the price of their
+ * responses' traffic without CloudFront.
  */
 export function billEdgeRequests(requests: number, egressUsd: number): number {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
@@ -270,7 +285,7 @@ export const EVENTS = 'events to webhooks'
 export function billUsers({ endpoints: counted, event, stage }: CountsFile, users: number, index: Index = 'Alchemy') {
   const opens = users * OPENS_PER_MONTH
   const calls = Object.entries(PER_OPEN).map(([name, perOpen]) => {
-    // The cast: the model has only names of endpoints.
+    // The cast is safe: `PER_OPEN` has only names of endpoints as keys.
     const endpoint = name as keyof typeof endpoints
     const counts = counted[endpoint]
     if (!counts) throw new Error(`${name} is not counted.`)
@@ -299,7 +314,7 @@ export function busiestSecond({ endpoints: counted }: CountsFile, users: number)
     }, 0)
   return {
     requests: sum(() => 1),
-    /** Number of functions that run concurrently. */
+    /** Average number of Lambda containers that handle a request at the same time. */
     containers: sum((counts, startMs, body) => (startMs + cpuMs(counts, body) + waitedMs(counts)) / 1000),
     readUnits: sum(({ table }) => table.readUnits),
     writeUnits: sum(({ table }) => table.writeUnits),

@@ -10,13 +10,13 @@ export const Counts = z.object({
   /** Requests to DynamoDB, and the capacity units that these requests consume. */
   table: z.object({ requests: Count, readUnits: Units, writeUnits: Units }).prefault({}),
   secrets: Count,
-  /** Requests to SQS that send messages. */
+  /** Number of requests that send messages to SQS queues. */
   queue: Count,
-  /** JSON-RPC calls at both node hosts of each chain, by method. */
+  /** Number of JSON-RPC calls by method, summed over the two node hosts of each chain. */
   rpc: Times.default({}),
-  /** Requests to other external services, by name. */
+  /** Number of requests to other external services, by the service's name. */
   sources: Times.default({}),
-  /** Requests in series, by kind of service. Concurrent requests count as one. */
+  /** Number of requests that run one after another, by kind of service. Concurrent requests count as one. */
   inSeries: z.object({ aws: Count, rpc: Count, sources: Count }).prefault({}),
 })
 export type Counts = z.output<typeof Counts>
@@ -27,13 +27,13 @@ const Bytes = z.object({ headers: Whole, body: Count })
 const OneHost = Counts.pick({ rpc: true, inSeries: true })
 const Endpoint = z.object({
   /**
-   * Counts of three calls of an endpoint: `cold` is the first in a container, `warm` is another user's in the same container, and `again`
-   * repeats a GET.
+   * Counts of three calls of an endpoint. `cold` is the first call in a Lambda container. `warm` is a call by another
+   * user in the same container. `again` repeats a GET request.
    */
   cold: Counts,
   warm: Counts,
   again: Counts.optional(),
-  /** JSON-RPC calls of the same calls if each chain has only one node host. */
+  /** JSON-RPC calls of the three calls above if each chain has only one node host. */
   oneHost: z.object({ cold: OneHost, warm: OneHost, again: OneHost }).partial().optional(),
   bytes: Bytes,
 })
@@ -45,7 +45,7 @@ const Watched = z.object({
   compositeAlarms: Count,
   dashboards: Count,
   insightRules: Count,
-  /** Metrics counted in logs that have a value without any request. */
+  /** Number of metrics that are computed from logs and have values even without requests. */
   ownMetrics: Count,
 })
 
@@ -58,10 +58,10 @@ export const CountsFile = z.object({
   endpoints: z.record(z.string(), Endpoint),
   /** Counts of one run of each job, by name and chain. The run is in a warm container and finds no new events. */
   jobs: z.record(z.string(), z.object({ counts: Counts, everyMinutes: Whole })),
-  /** Work to record one event and send it to two webhooks. */
+  /** Counts of all requests that record one event and send it to two webhooks. */
   event: Counts,
   stage: z.object({
-    /** Monitoring of a stage by its choice of `observe`; `none` has nothing. */
+    /** Numbers of monitoring resources for each value of the stage's setting `observe`; the value `none` creates no resources. */
     observe: z.object({ slo: Watched, all: Watched }),
     gradual: Alarms,
     secrets: Whole,

@@ -3,7 +3,10 @@ export const MAX_MEASURED_COUNT = 10_000
 /** Largest number on the horizontal axis of a picture. */
 export const MAX_COUNT = 1e6
 
-/** Curve of dollars a month by a growing number, such as the number of users, and the limit that growth reaches first. */
+/**
+ * Curve of a stage's monthly cost in dollars by a growing number, such as the number of users. `limit` is the limit of
+ * a service that the number reaches first.
+ */
 export type Curve = {
   readonly name: 'users' | 'vaults' | 'events' | 'clients'
   /** Label of the horizontal axis: name and unit of the growing number. */
@@ -68,7 +71,7 @@ function short(count: number): string {
   return count.toLocaleString('en', { notation: 'compact' })
 }
 
-/** Formats a whole number. */
+/** Rounds a number to a whole number and formats it with thousands separators. */
 export function whole(count: number): string {
   return Math.round(count).toLocaleString('en')
 }

@@ -16,19 +16,23 @@ import { type Curve, dollars, draw, MAX_COUNT, MAX_MEASURED_COUNT, rounded, whol
 import { EVENTS_PER_OPEN, OPENS_PER_MONTH } from './model.ts'
 import { LIMITS } from './prices.ts'
 
-/** Number of users whose events each client gets, in the picture of growth by clients. */
+/** Number of users in the picture of growth by clients. Every client gets the webhook events of all these users. */
 const USERS = 100_000
 /**
- * Counts of one run over a batch of vaults (shard) without new events, from `npm run bench:shards`. The read and write units are per vault.
+ * Counts of one job run for a batch of vaults (shard) without new events, as `npm run bench:shards` prints them. The
+ * read and write units are per vault.
  */
 const SHARD = { requests: 20, rounds: 5, calls: 12, readUnits: 2.07, writeUnits: 0.2 }
 /**
- * Read units per vault to list the vaults of a chain. `idBytes` is the size of a client's id in the item with a vault's clients (decision
- * 0047).
+ * Sizes of two lists in the tables. `readUnits` are the read units per vault to read the list of a chain's vaults.
+ * `idBytes` are the bytes per client in the list of a vault's clients (decision 0047).
  */
 const LISTED = { readUnits: 555 / 10_000, idBytes: 16 }
 
-/** Returns four growth curves of a stage with the alarms of `slo` and paid nodes: by users, vaults, events and clients. */
+/**
+ * Returns four curves of a stage's monthly cost: by users, vaults, events and clients. The stage has paid nodes and the
+ * alarms of the value `slo`.
+ */
 export function growthOf(counted: CountsFile): readonly Curve[] {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
   const { bill, calls } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? { bill: sumOf([]), calls: 1 }
@@ -46,7 +50,8 @@ export function growthOf(counted: CountsFile): readonly Curve[] {
     {
       name: 'vaults',
       axis: 'vaults of one more chain',
-      // Adds the cost of a run for each batch of vaults (shard) each minute to the cost of a stage without users.
+      // Adds the cost of a stage without users and the cost of job runs. One run per minute reads each batch of vaults
+      // (shard).
       usd: (vaults) => fixed + billShards(counted, vaults),
       limit: { name: "reads of the chain's list", at: LIMITS.keyReadUnits.most / LISTED.readUnits },
       says: 'Vaults without users or events cost a run for each shard, so the line has steps; one key’s read units, if a list is read within a second, end first.',
@@ -54,7 +59,8 @@ export function growthOf(counted: CountsFile): readonly Curve[] {
     {
       name: 'events',
       axis: 'events a minute, of one client',
-      // Adds the cost of each event, as if each were recorded alone, to the cost of a stage without users.
+      // Adds the cost of the events to the cost of a stage without users. Every event is assumed to be recorded alone,
+      // which costs most.
       usd: (events) => fixed + events * MONTH_MINUTES * eventUsd,
       limit: {
         name: "writes of a client's log",
@@ -65,7 +71,7 @@ export function growthOf(counted: CountsFile): readonly Curve[] {
     {
       name: 'clients',
       axis: 'clients of one vault',
-      // Adds the cost of each client's copy of all events to the cost of a stage without users.
+      // Adds the cost of the events to the cost of a stage without users. Every client gets a copy of each event.
       usd: (clients) => fixed + clients * eventsOfUsers * eventUsd,
       limit: { name: 'ids in one item of 400 KB', at: LIMITS.itemBytes.most / LISTED.idBytes },
       says: `Clients multiply events: each client here gets those of ${whole(USERS)} users, about ${whole(eventsOfUsers / MONTH_MINUTES)} a minute; the item with a vault’s clients ends first.`,
@@ -82,7 +88,10 @@ export function buildGrowth(counted: CountsFile) {
   return { pictures, section: `${['## Growth', intro, ...shown].join('\n\n')}\n` }
 }
 
-/** Returns the cost, in dollars a month, of a run each minute over each batch (shard) of a chain's vaults, without new events. */
+/**
+ * Returns the cost, in dollars a month, of reading this many vaults of one chain every minute, without new events. One
+ * job run reads one batch of vaults (shard).
+ */
 function billShards({ stage }: CountsFile, vaults: number): number {
   const shards = listShards(vaults).length
   const run: Counts = {
@@ -93,7 +102,7 @@ function billShards({ stage }: CountsFile, vaults: number): number {
     },
     secrets: 0,
     queue: 1,
-    // Each call goes to two node hosts, which confirm each other.
+    // Each call is sent to two node hosts, because the service compares their responses.
     rpc: { eth_call: 2 * SHARD.calls },
     sources: {},
     inSeries: { aws: SHARD.requests, rpc: SHARD.rounds, sources: 0 },

@@ -2,20 +2,29 @@ import type { endpoints } from '../../functions/contracts.ts'
 
 /** Assumptions of the cost model that cannot be measured on one machine. */
 export const ASSUMED = {
-  /** Milliseconds for which one outgoing request waits, by kind of service. Concurrent requests count once. */
+  /**
+   * Milliseconds that a function waits for one response, by kind of the called service. Concurrent requests count once.
+   */
   waitMs: { aws: 5, rpc: 60, sources: 250 },
-  /** CPU milliseconds of a request: fixed, per KB of its response, and per chain call. */
+  /** CPU milliseconds that a function uses: per request, per KB of its response, and per JSON-RPC call. */
   cpuMs: { request: 3, answerKb: 0.05, rpcCall: 0.5 },
-  /** Extra milliseconds of a container's first request. */
+  /** Extra milliseconds of the first request in a Lambda container. */
   startMs: 300,
-  /** Share of requests that are the first of a container. Such a request also reads its client and the secrets. */
+  /**
+   * Share of requests that are the first in their Lambda container. Such a request also reads the secrets and the
+   * caller's API client.
+   */
   coldShare: 0.01,
-  /** Share of GET requests that repeat a recent one. */
+  /** Share of GET requests that repeat a recent GET request. Their cost follows from the counts named `again`. */
   againShare: 0.5,
-  /** Minimum number of requests with an API key per write to the table of rate limits. A container leases several requests at once. */
+  /**
+   * Assumed number of requests with an API key per write to the table of rate limits. One write reserves (leases) units
+   * of the rate limit for several requests.
+   */
   requestsPerLease: 6,
   /**
-   * Number of tokens that are new in a wallet at each call of a wallet index (an API that lists a wallet's tokens). All chains together.
+   * Number of tokens that are new in a wallet, on all chains together, at each call of an endpoint. It concerns
+   * endpoints that query a wallet index (an API that lists a wallet's tokens).
    */
   newTokens: 5,
   /** Share of calls to the first wallet index (an API that lists a wallet's tokens) that fail, so that the service calls the second one. */
@@ -71,5 +80,5 @@ export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>>
   'activity/rewards': 0.3,
 }
 
-/** Webhook events of a client per opening of the wallet. */
+/** Number of webhook events that an API client gets per opening of the wallet by one of its users. */
 export const EVENTS_PER_OPEN = 0.05

@@ -37,8 +37,8 @@ const INDEX_NAMES: Readonly<Record<(typeof INDEXES)[number], string>> = {
 }
 
 /**
- * CPU milliseconds of a warm response, last measured on one machine. `health` is the endpoint health; `markets` is a response of
- * `marketsKb` KB.
+ * CPU milliseconds per response in a warm container, last measured on one machine. `health` is for the health check,
+ * `markets` for market data of `marketsKb` KB.
  */
 const MEASURED_MS = { health: 0.1, markets: 0.9, marketsKb: 172 }
 

@@ -19,17 +19,17 @@ export const AWS_PRICES = {
     'https://aws.amazon.com/cloudfront/pricing/',
     'https://aws.amazon.com/waf/pricing/',
   ],
-  /** Price of a request to an HTTP API, for each started 512 KB (`gatewayBytes`). */
+  /** Price of a request to an API Gateway HTTP API, for each started 512 KB (`gatewayBytes`) of data. */
   gatewayRequest: 1 / 1e6,
   gatewayBytes: 512 * 1024,
   lambdaRequest: 0.2 / 1e6,
-  /** Price per GB of memory and second on arm64. The start of a container costs the same. */
+  /** Price of Lambda on arm64 per second and per GB of memory. The start of a container costs the same. */
   lambdaGbSecond: 0.0000133334,
   readUnit: 0.125 / 1e6,
   writeUnit: 0.625 / 1e6,
   secretsRequest: 0.05 / 1e4,
   secretMonth: 0.4,
-  // The price includes $0.10 per million requests for messages with a group (fair queues).
+  // The price includes $0.10 per million requests for messages with a message group id (fair queues).
   queueRequest: 0.5 / 1e6,
   scheduledRun: 1 / 1e6,
   /** Price per GB of traffic from AWS to the internet, for the first 10 TB of a month. */
@@ -52,9 +52,15 @@ export const AWS_PRICES = {
 /** Prices of Alchemy, which serves as an example of a node host. */
 export const RPC_PRICES = {
   pages: ['https://www.alchemy.com/pricing', 'https://www.alchemy.com/docs/reference/compute-unit-costs'],
-  /** Price of a compute unit: pay as you go, for the first 300 million units of a month. */
+  /**
+   * Dollars per compute unit, in which Alchemy bills calls. This pay-as-you-go price holds for the first 300 million
+   * units of a month.
+   */
   computeUnit: 0.45 / 1e6,
-  /** Compute units of each JSON-RPC method. For Solana's methods, the units of a small request at such a host. */
+  /**
+   * Compute units that Alchemy bills for a call, by JSON-RPC method. The numbers for Solana's methods are those of
+   * small requests.
+   */
   units: {
     eth_chainId: 0,
     eth_blockNumber: 10,
@@ -77,16 +83,19 @@ export const RPC_PRICES = {
   },
 } as const
 
-/** Prices of external services per request beyond their plans' quotas, and the plans' prices. */
+/** Prices of external services in dollars: `plan` per month, and `request` for each request beyond the plan's quota (`included`). */
 export const SOURCE_PRICES = {
-  /** Plan Professional, with 300,000 credits a month. The balances of a wallet on a chain cost one credit, and so do its NFTs. */
+  /**
+   * GoldRush's plan Professional, with 300,000 credits a month. Reading a wallet's balances on one chain costs one
+   * credit, and so does reading its NFTs.
+   */
   goldrush: {
     page: 'https://goldrush.dev/pricing/',
     request: 0.00077,
     plan: 250,
     included: 300_000,
   },
-  /** Plan Analyst, with 500,000 requests a month. */
+  /** CoinGecko's plan Analyst, with 500,000 requests a month. */
   coingecko: {
     page: 'https://www.coingecko.com/en/api/pricing',
     request: 0.0005,
@@ -96,27 +105,30 @@ export const SOURCE_PRICES = {
   defillama: { page: 'https://defillama.com/pricing', request: 0, plan: 0, included: 0 },
   lifi: { page: 'https://docs.li.fi/', request: 0, plan: 0, included: 0 },
   merkl: { page: 'https://developers.merkl.xyz/integrate-merkl/auth', request: 0, plan: 0, included: 0 },
-  /** API of the bridge, under the name that the counts use. */
+  /** Prices of the bridge's API. The counts of requests in docs/cost.json name this API `api`. */
   api: { page: 'https://docs.across.to/', request: 0, plan: 0, included: 0 },
 } as const
 
 /** Alchemy's compute units for a request about one wallet on one chain. Source: the pages of RPC_PRICES. */
 export const INDEX_UNITS = {
-  /** Units of `alchemy_getTokenBalances`, for a page of 100 tokens. */
+  /** Compute units of a request `alchemy_getTokenBalances`, which returns a page of 100 tokens. */
   tokens: 20,
-  /** Units of `alchemy_getTokenMetadata`, for a token that is new in the wallet. */
+  /** Compute units of a request `alchemy_getTokenMetadata`, which is sent for each token that is new in the wallet. */
   newToken: 10,
-  /** Units of `getNFTsForOwner`, for a page of 100 NFTs. */
+  /** Compute units of a request `getNFTsForOwner`, which returns a page of 100 NFTs. */
   nfts: 480,
 } as const
 
 /**
- * Maximum value, and the service or plan that sets it. The values are per second, except for concurrent functions and for the bytes of an
- * item.
+ * Limit of a service or plan: the maximum (`most`), and the name of the service or plan that sets it (`whose`). Maxima
+ * are per second, except for concurrent functions and for the bytes of an item.
  */
 export type Limit = { readonly most: number; readonly whose: string }
 
-/** Limits of new AWS accounts and of data providers' plans. AWS raises all of its limits on request. */
+/**
+ * Limits of new AWS accounts and of data providers' plans. AWS raises limits of an account on request, but not those of
+ * a key or an item.
+ */
 export const LIMITS = {
   gateway: { most: 10_000, whose: 'API Gateway' },
   functions: { most: 1_000, whose: 'Lambda; a new account has 10' },
