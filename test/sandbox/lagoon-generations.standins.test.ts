@@ -325,7 +325,8 @@ describe('the fees of a Lagoon vault', () => {
       ...['Transfer', 'Transfer', ...told],
       ...['Transfer', 'Transfer', ...told],
     ])
-    // Fees are 2 % of 1,100 for a year, then a fifth of the remaining gain of 78. Prices have six decimals.
+    // The management fee for a year is 2 % of 1,100. The performance fee is a fifth of the remaining gain of 78. Prices
+    // have six decimals.
     const left = await vault.read('convertToAssets', 1_000n * 10n ** 18n)
     expect(left / 1_000n).toBe(usdc('1062.4') / 1_000n)
     const [fees, protocol] = await feesOf(vault)

@@ -94,8 +94,8 @@ export function createHistory(name: string, userAddress: string) {
       for (const number of replaced) this.mine(number % 2 === 0 ? number / 2 : undefined)
     },
     /**
-     * Publishes events of reverted changes, then of changes in blocks that are not final, then of final ones. `isRead` false:
-     * the events lack the entry. `isNamed` false: they also lack the entry's id.
+     * Publishes events of reverted changes, then of changes in blocks that are not final, then of final changes. With
+     * `isRead` false, the events lack the deposit or withdrawal. With `isNamed` false, they also lack its id.
      */
     publish(isRead: boolean, isNamed: boolean): void {
       const lastFinal = finalBlock

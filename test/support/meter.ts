@@ -14,7 +14,7 @@ import { createRounds, type Rounds } from './rounds.ts'
 /** Counted request that a Lambda container of the service sent. */
 export type Metered = {
   readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
-  /** Action of the AWS service, methods of the JSON-RPC batch, or first path segment of an HTTP API. */
+  /** Requested operations: an AWS action, all methods of a JSON-RPC batch, or the first path segment of an HTTP API. */
   readonly asked: readonly string[]
   /** Consumed DynamoDB capacity units, 0 for other services. */
   readonly units: number

@@ -86,8 +86,8 @@ export async function recordPrices(
 }
 
 /**
- * Returns all items that the job refresh-chain has recorded, by key. Write counters are left out. So are stale open requests of
- * a killed run, because the service never reads them.
+ * Returns all items that the job refresh-chain has recorded, by key. Omits write counters. Also omits settled requests
+ * that a killed run has left as open, because the service never reads them.
  */
 export async function scanRecords({ tables }: Service): Promise<Map<string, Item>> {
   const records = await scanTable(tables.deposits)
@@ -109,8 +109,8 @@ export function restoreRecords({ tables }: Service, earlier: ReadonlyMap<string,
 }
 
 /**
- * Returns functions that request users' positions, deposits and withdrawals with a client's API key. The responses lack the
- * evidence.
+ * Returns functions that request users' positions, deposits and withdrawals with a client's API key. The functions
+ * remove the field `evidence` from the responses.
  */
 export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
   const get = async (path: string): Promise<HttpReply> => {
