@@ -674,8 +674,8 @@ describe.each(STAGES)('%s', (stage) => {
         {
           BatchSize: contract.batchSize ?? 10,
           EventSourceArn: queueArn,
-          // CDK derives the function's name from its ARN, so this test cannot compare the name. test/infra/template.infra.test.ts resolves
-          // it.
+          // The template computes the function's name from its ARN, so this test cannot compare the name. The tests in
+          // test/infra/template.infra.test.ts compute it.
           FunctionName: expect.stringMatching(/:live$/),
           FunctionResponseTypes: ['ReportBatchItemFailures'],
           ScalingConfig: { MaximumConcurrency: contract.maxConcurrency },
@@ -687,7 +687,7 @@ describe.each(STAGES)('%s', (stage) => {
   )
 
   test('the webhook functions leave half of a new account’s concurrent executions to the API', () => {
-    // The consumer of shardQueue does not count, because it runs only if a chain has more than 1,000 vaults (docs/scale.md).
+    // The consumer of shardQueue is left out: it runs only if a chain has more than 1,000 vaults (docs/scale.md).
     const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'shardQueue')
     const together = ofWebhooks.reduce((sum, [, { maxConcurrency }]) => sum + maxConcurrency, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)

@@ -484,7 +484,8 @@ describe('The bundle of a function', () => {
 
   test.for(ENDPOINTS)('%s has every error that it can raise', ([name, contract]) => {
     const code = Buffer.from(readBundle(name).code).toString()
-    // CloudFront's firewall counts requests before these endpoints, so only the firewall returns this error.
+    // Endpoints with this tag do not limit requests. CloudFront's firewall does, so only the firewall returns this
+    // error.
     const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
     const raised = listErrors(contract).filter((each) => !isOfEdge(each))
     expect(raised.filter((each) => !code.includes(defineError(each).message))).toEqual([])

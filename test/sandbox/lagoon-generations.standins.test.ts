@@ -304,7 +304,9 @@ describe('a Lagoon 0.6 vault', () => {
   })
 })
 
-/** Returns all fee shares that a vault has minted, and the Lagoon protocol's part of them. */
+/**
+ * Returns the number of all shares that a vault has minted as fees, and the number of those for the Lagoon protocol.
+ */
 async function feesOf(vault: Awaited<ReturnType<typeof session.openVault>>) {
   const [receiver, protocol] = await Promise.all(
     [FEE_RECEIVER, FEE_REGISTRY].map((account) => vault.read('balanceOf', account)),

@@ -150,8 +150,9 @@ function isNear(counted: number, written: number): boolean {
 export const TOKENS = 2_400
 
 /**
- * Counts the requests of every scheduled job on every chain, in a warm Lambda container after three blocks without events.
- * After the least frequent jobs, `TOKENS` tokens are stored, as many as the real market has.
+ * Counts the requests of every scheduled job on every chain. Each job runs in a warm Lambda container after three
+ * blocks without events. The least frequent jobs run first. The other jobs find `TOKENS` stored tokens, as many as the
+ * real market has.
  */
 export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
   const table = cacheStore(tables.cache)
@@ -220,8 +221,8 @@ const Filter = z.object({
 const WebAcl = z.object({ Rules: z.array(z.unknown()) })
 
 /**
- * Counts the AWS resources that cost money without any request. `stage` has those of the region's stacks, `edge` those of
- * CloudFront's.
+ * Counts the AWS resources that cost money without any request. `stage` counts the resources in the stacks of the
+ * stage's region. `edge` counts the resources in CloudFront's stack.
  */
 export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const [edge = [], own = []] = [true, false].map((isEdge) =>

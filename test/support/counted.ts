@@ -207,7 +207,9 @@ export function buildTransferEvent(address: Address, block: number, shares: bigi
   }
 }
 
-/** Builds the event of a vault deposit with as many shares as assets. It leads to one ledger entry and one share price. */
+/**
+ * Builds the event of a vault deposit. It leads to one ledger entry and a share price of one asset unit per share unit.
+ */
 export function buildDepositEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {

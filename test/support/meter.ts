@@ -179,8 +179,8 @@ function parseCalls(body: string): string[] | undefined {
 }
 
 /**
- * Computes the capacity units of a request. DynamoDB charges at least half a unit for a read, and one for a consistent read or
- * a write. Missing items and failed conditions cost the same.
+ * Computes the capacity units of a request. DynamoDB charges at least half a unit for a read, and one for a consistent
+ * read or a write. A request costs the same if its item is missing or its condition fails.
  */
 function unitsIn(action: string, asked: string, answer: string): number {
   const { success, data } = Consumed.safeParse(JSON.parse(answer))

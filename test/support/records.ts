@@ -127,8 +127,9 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
 }
 
 /**
- * Reads a user's position, deposits and withdrawals live from the chain, then from the job's records. Asserts that both are
- * equal.
+ * Requests a user's position, deposits and withdrawals before and after the job records their events. The service first
+ * reads them live from the chain, then from the records. Asserts that both responses are equal and returns the first
+ * one.
  */
 export async function readLiveAndRecorded(
   service: Service,

@@ -107,8 +107,9 @@ export const test = base
   })
 
 /**
- * Starts the same service in new containers, which read environment and configuration again. A function loads at its first
- * request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions now.
+ * Starts the same service in new containers, which read environment and configuration again. A function loads at its
+ * first request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions
+ * immediately.
  */
 export async function startAnew(
   service: Service,
