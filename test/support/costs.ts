@@ -72,7 +72,7 @@ const MAX_BYTES = 24
 const Json = z.record(z.string(), z.unknown())
 
 /**
- * Compares counted requests with the counts in COUNTS_FILE. Returns the differences. With the environment variable
+ * Compares new counts with the counts in COUNTS_FILE. Returns one line per difference. With the environment variable
  * `COSTS=write` it updates the file instead.
  */
 export function compareCounts(part: object): string[] {
@@ -126,7 +126,8 @@ function lines(value: unknown, depth = 0): string {
 const DEPTH = 3
 
 /**
- * Lists the differences between new counts and stored counts. Each difference begins with the JSON path of the count.
+ * Compares new counts with stored counts. Returns one line per difference, which begins with the JSON path of the
+ * count.
  */
 export function differences(counted: unknown, written: unknown, place = ''): string[] {
   const [one, other] = [counted, written].map((side) => Json.safeParse(side).data)

@@ -24,7 +24,7 @@ const STEP = fc.oneof(
  * or never arrive.
  */
 export const HISTORY = fc.array(STEP, { minLength: 10, maxLength: 80 })
-/** Step of a random history. */
+/** One step of a random history. */
 export type Step = typeof STEP extends fc.Arbitrary<infer Of> ? Of : never
 
 /** Deposit or withdrawal. `change` is a number that grows with each change of any entry. */

@@ -31,7 +31,7 @@ export type Meter = {
   stop(): void
 }
 
-/** Node of a blockchain. `before` runs before each response of the node. */
+/** Blockchain node. `before` runs before each of the node's responses. */
 export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
 
 type Options = {

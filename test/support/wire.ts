@@ -4,7 +4,10 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
-/** Behaviour of a proxy in front of a server: `pass` forwards unchanged, and every other value is a way in which servers fail. */
+/**
+ * The behaviour of a proxy in front of a server: `pass` forwards unchanged, and every other value is a way in which
+ * servers fail.
+ */
 export type Behaviour =
   | 'pass'
   | 'refuse connections'

@@ -75,7 +75,7 @@ export function transferOf(to: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'transfer', args: [to, amount] })
 }
 
-/** Encodes an address as a 32-byte word in lower-case hex. */
+/** Encodes an address as 32 bytes in lower-case hex. */
 export function word(address: Address): Hex {
   return pad(address).toLowerCase() as Hex
 }
