@@ -223,7 +223,9 @@ function isGenerator({ path }: { readonly path: string }): boolean {
   return path === join('scripts', 'new.ts')
 }
 
-/** Names of protocols and vault standards. `cooldown` counts only in quotes, because the word also means a waiting time. */
+/**
+ * Names of protocols. The protocol `cooldown` is matched only in quotes, because the word also means a waiting time.
+ */
 const NAMES = PROTOCOL_NAMES.map((name) => (name === 'cooldown' ? `'${name}'` : name))
 const PROTOCOL = new RegExp([...NAMES, 'erc-?(4626|7540)'].join('|'), 'i')
 
@@ -313,8 +315,8 @@ function listRooms(page: string): Map<string, string[]> {
 }
 
 /**
- * Lists imports between folders of lib/ that the table in lib/README.md forbids. Lists also rows that allow importing a later
- * row's folder.
+ * Lists imports between folders of lib/ that the table in lib/README.md forbids. Also lists rows of the table that
+ * allow an import from a folder in a later row.
  */
 function listTrespasses(
   rooms: ReadonlyMap<string, readonly string[]>,

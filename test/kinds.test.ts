@@ -14,8 +14,8 @@ function importsOf(path: string, text: string): string[] {
 }
 
 /**
- * Returns the modules that a test imports, also through other test and sandbox files. Imports of the service's own files do not
- * count.
+ * Returns the modules that a test imports, directly or through other test and sandbox files. Imports inside the
+ * service's own files are not followed.
  */
 function reach(path: string, read: (path: string) => string): Set<string> {
   const reached = new Set<string>()
@@ -55,7 +55,7 @@ test('A unit test reaches no table, server, chain or process, and a table test o
   expect(misfit('test/a.test.ts')).toBe('test/a.test.ts is no unit test: it reaches node:http')
   expect(misfit('test/a.table.test.ts')).toBe('test/a.table.test.ts is no table test: it reaches node:http')
   expect(misfit('test/c.table.test.ts')).toBeUndefined()
-  // gates.test.ts is exempt, because it runs the linter as a process.
+  // gates.test.ts is exempt: it is a unit test, although it runs the linter as a process.
   const tests = globSync('test/**/*.test.ts').filter((path) => path !== join('test', 'gates.test.ts'))
   expect(tests.flatMap((path) => findMisfit(path) ?? [])).toEqual([])
 })

@@ -58,7 +58,8 @@ type Forms = Readonly<Record<string, string>>
 
 test('A version reads the last one’s items, and the last one reads its items', () => {
   const now = listForms(ITEMS)
-  // `ITEMS=write` updates the file: after a release, or after a field is removed as decision 0064 allows.
+  // The environment variable `ITEMS=write` stores the present fields in the file. Decision 0064 explains when to use
+  // it.
   if (process.env['ITEMS'] === 'write') writeFileSync(FILE, `${JSON.stringify(now, null, 2)}\n`)
   const before: Forms = z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(FILE, 'utf8')))
   expect(compare(before, now)).toEqual([])

@@ -71,7 +71,8 @@ describe('A program', () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const { deposit } = await import(join(folder, 'deposit.ts'))
 
-    // The vault settles while the client polls for the deposit. The poll delay is 1 ms instead of the response's delay.
+    // The vault settles while the client polls the deposit's status. The test changes the response's poll delay to 1
+    // ms.
     const { fetch } = globalThis
     onTestFinished(() => {
       globalThis.fetch = fetch

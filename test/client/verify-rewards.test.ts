@@ -144,8 +144,8 @@ describe('A claim of rewards', () => {
       ...[claimOf([ONE, other]), claimOf([ONE, ONE]), claimOf([ONE, TWO], { users: [...users, ALICE] })],
       ...[claimOf([{ ...ONE, total: 19n }, TWO]), claimOf([{ ...ONE, total: 0n }, TWO])],
       claimOf([{ ...ONE, total: MAX_TOTAL + 1n }, TWO]),
-      // The contract reads some of these changed calldata as the same claim, and cannot decode the others. The verifier rejects
-      // all.
+      // The contract decodes some of these calldata as the same claim, and cannot decode the others. The verifier
+      // rejects all of these calldata.
       ...[`${data}00`, `${data}${'0'.repeat(64)}`, data.slice(0, -2), data.slice(0, -64)],
       ...[`0x${data.slice(2, 10)}`, `0x095ea7b3${data.slice(10)}`],
     ]

@@ -38,10 +38,12 @@ const RUNS = JOBS.flatMap(([name, contract]) => contract.runs.map((run) => ({ na
 /** Number of a stage's alarms that observe a metric, by the stage's setting `observe`. */
 const ALARMS = {
   none: 0,
-  // The six alarms observe failing requests (in two time windows), failing transactions, failing logins, chains, and webhooks.
+  // The six alarms observe failing requests (in two time windows), failing transactions, failing logins, late chains,
+  // and webhooks.
   slo: 6,
-  // The summands are: the alarms of `slo`; one per endpoint; one per consumer; three late jobs; slow requests, refused requests and
-  // throttles; two metrics of several stacks; three of chains; failed job runs; two of shards (batches of vaults); two of webhooks.
+  // The sum adds the alarms of `slo`, one alarm per endpoint, and one per consumer. Three alarms observe late jobs.
+  // Three more observe slow requests, refused requests and throttles. Two observe metrics of several stacks, and three
+  // observe chains. One observes failed job runs. Two observe shards (batches of vaults), and two observe webhooks.
   all: 6 + ENDPOINTS.length + CONSUMERS.length + 3 + 3 + 2 + 3 + 1 + 2 + 2,
 }
 /** Number of resources of each type that CloudFront (the edge) adds to a stage. */
@@ -161,12 +163,14 @@ describe.each(STAGES)('%s', (stage) => {
   /** Functions whose new versions get traffic gradually. */
   const gradual = environment.gradual ? [...ENDPOINTS, ...CONSUMERS].map(([name]) => name) : []
   const alarms = ALARMS[observe] + gradual.length + (edge && isWatched ? EDGE_ALARMS : 0)
-  // Metric filters of `slo` count transactions and logins, all and failed ones, and the lag of chains in two logs.
+  // The setting `slo` has four metric filters for transactions and logins: all and failed ones of both. Two more
+  // filters read the lag of chains from two logs.
   const filters =
     (observe === 'none' ? 0 : 4 + 2) +
     gradual.length +
-    // Further metric filters count errors, uncounted requests, and disagreeing nodes of endpoints whose results users sign. Others count
-    // metrics of chains (four in two logs, one in a third), three jobs, API Gateway's refusals, and four metrics of webhooks.
+    // Filters per function read errors, uncounted requests, and disagreeing nodes. Nine filters read metrics of chains:
+    // four metrics in two logs, and one metric in a third log. Three filters read the lag of jobs, one API Gateway's
+    // refusals, and four read webhooks.
     (isWatched ? ENDPOINTS.length + CONSUMERS.length + COUNTED.length + (WITNESSED.length + 1) + 9 + 3 + 1 + 4 : 0)
   const deployers = environment.deployedFrom ? ['deployer/Deploy', 'deployer/Diff'] : []
   const aliasOf = (name: string) => arn('lambda', `function:vaultline-${stage}-${name.replace('/', '-')}:live`)
@@ -306,8 +310,8 @@ describe.each(STAGES)('%s', (stage) => {
       const ids = Object.keys(template.Resources)
       const ofBase = ids.filter((id) => /^RefreshChain(chainId)?8453/.test(id))
       expect(ofBase.length, 'the schedule of its run').toBe(name === 'jobs' ? 1 : 0)
-      // Extrapolates to 60 endpoints and 50 chains. The number of resources in a stack grows with its endpoints. Each further chain adds as
-      // many resources as the chain Base.
+      // The test extrapolates the stack's size to 60 endpoints and 50 chains. The number of resources grows in
+      // proportion to the endpoints. Each further chain adds as many resources as the chain Base.
       const grown = (ids.length * 60) / ENDPOINTS.length + (50 - EVM_CHAINS.length) * ofBase.length
       expect(grown, name).toBeLessThanOrEqual(400)
     }
@@ -670,8 +674,8 @@ describe.each(STAGES)('%s', (stage) => {
         {
           BatchSize: contract.batchSize ?? 10,
           EventSourceArn: queueArn,
-          // CDK derives the function's name from its ARN, so this test cannot compare the name. test/infra/template.infra.test.ts resolves
-          // it.
+          // The template computes the function's name from its ARN, so this test cannot compare the name. The tests in
+          // test/infra/template.infra.test.ts compute it.
           FunctionName: expect.stringMatching(/:live$/),
           FunctionResponseTypes: ['ReportBatchItemFailures'],
           ScalingConfig: { MaximumConcurrency: contract.maxConcurrency },
@@ -683,7 +687,7 @@ describe.each(STAGES)('%s', (stage) => {
   )
 
   test('the webhook functions leave half of a new account’s concurrent executions to the API', () => {
-    // The consumer of shardQueue does not count, because it runs only if a chain has more than 1,000 vaults (docs/scale.md).
+    // The consumer of shardQueue is left out: it runs only if a chain has more than 1,000 vaults (docs/scale.md).
     const ofWebhooks = CONSUMERS.filter(([, { queue }]) => queue !== 'shardQueue')
     const together = ofWebhooks.reduce((sum, [, { maxConcurrency }]) => sum + maxConcurrency, 0)
     expect(together).toBeLessThanOrEqual(10 / 2)

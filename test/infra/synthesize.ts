@@ -58,9 +58,12 @@ export function devWithEdge(keyHash: string): StageEnvironment {
 export type Synthesized = Awaited<ReturnType<typeof readStage>>
 
 /**
- * Synthesizes the app without bundling, without AWS credentials, and without the stacks of web sites, which need built files. Returns the
- * stages by name, and the reports of violated rules. A resource's name is its stack and construct path (`vaults/ListRole`), without CDK's
- * hash. That name replaces references by `Ref`, by ARN, or by another stack's output. Throws if CloudFormation would refuse a template.
+ * Synthesizes the app without bundling and without AWS credentials. Omits the stacks of web sites, which need built
+ * files. Returns the stages by name, and the reports of violated rules. Throws if CloudFormation would refuse a
+ * template.
+ *
+ * A resource's name is its stack and construct path (`vaults/ListRole`), without CDK's hash. Templates refer to a
+ * resource by `Ref`, by ARN, or by another stack's output. Each such reference is replaced by the resource's name.
  */
 export async function synthesizeApp() {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-app-'))

@@ -109,7 +109,8 @@ function startEdgeOf(stacks: readonly SynthesizedStack[], { url }: RunningTempla
 
 /** Copies the local service's secrets to the stage: URLs of chains and services, and the signing keys. */
 async function copySecrets({ providers, chains }: Backends): Promise<void> {
-  // One node under two host names counts as two hosts.
+  // The service needs two node hosts per chain. The local chain has only one node, so the node appears under two host
+  // names.
   const hostsOf = (url: string) =>
     [url, url.replace('127.0.0.1', 'localhost')].map((host) => JSON.stringify(host)).join()
   const withTwoHosts = (text: string) =>
@@ -160,7 +161,7 @@ function change(
 function withoutEdge(stacks: readonly SynthesizedStack[]): SynthesizedStack[] {
   const others = structuredClone(stacks.filter(({ name }) => !name.endsWith('-edge')))
   for (const { Type, Properties } of others.flatMap(({ template }) => Object.values(template.Resources))) {
-    // The cast: each function of the template has environment variables.
+    // The cast is safe because each function of the template has environment variables.
     if (Type === 'AWS::Lambda::Function') delete (Properties['Environment'] as Variables).Variables[EDGE_VARIABLE]
   }
   return others
@@ -184,12 +185,12 @@ type Distribution = {
 const [OPTIMIZED, ALL_VIEWER] = ['658327ea-f89d-4fab-a63d-7e88639e58f6', '216adef6-5c7f-47e4-b989-5492eafa07d3']
 
 function behavingAs(changes: object): Change {
-  // The cast: the only distribution has a default behavior.
+  // The cast is safe because the only distribution has a default behavior.
   return (properties) => Object.assign((properties as Distribution).DistributionConfig.DefaultCacheBehavior, changes)
 }
 
 function sendingKey(HeaderValue: string): Change {
-  // The cast: the only distribution has an origin with this header.
+  // The cast is safe because the only distribution has an origin with custom headers.
   return (properties) =>
     Object.assign((properties as Distribution).DistributionConfig.Origins[0]?.OriginCustomHeaders[0] ?? {}, {
       HeaderValue,
@@ -218,7 +219,7 @@ test('Every endpoint serves a wallet with the permissions of the template', {
     DELIVERY_QUEUE_URL: await findQueueUrl(queueName('dev', 'deliveryQueue')),
   }
   const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
-  // The cast: the simulated use of the wallet needs neither the HTTP client nor the tables of a whole service.
+  // The cast is safe because the simulated wallet user needs only these fields of a service.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
   const tell = async () => {
     await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someWebhookEvent('told')])
@@ -261,7 +262,7 @@ test.for<[string, Parameters<typeof change>[1][number], string]>([
     [
       'AWS::Lambda::Function',
       'system/JwksFunction',
-      // The cast: each function of the template has environment variables.
+      // The cast is safe because each function of the template has environment variables.
       ({ Environment }) => Object.assign((Environment as Variables).Variables, { MORE: 'x'.repeat(4096) }),
     ],
     'Lambda takes 4 KB',
@@ -348,7 +349,7 @@ test('A missing grant, variable, route, permission or origin fails the check tha
       'AWS::Lambda::Function',
       'activity/PositionsFunction',
       ({ Environment }) => {
-        // The cast: each function of the template has environment variables.
+        // The cast is safe because each function of the template has environment variables.
         delete (Environment as Variables).Variables['CACHE_TABLE']
       },
     ],
@@ -469,7 +470,8 @@ describe('The bundle of a function', () => {
     const { stdout } = await promisify(execFile)(process.execPath, evaluated, { env: {}, cwd: directory })
     const [version, ...loaded] = stdout.trimEnd().split('\n')
     expect(version).toMatch(/^v24\./)
-    // Headers is a class of undici. Its last line shows that the script would detect a loaded undici.
+    // Reading the global `Headers` loads undici. So the last line of output shows that the script would detect a loaded
+    // undici.
     expect(loaded.pop()).toBe('Headers function with undici')
     expect(loaded).toEqual(NAMES.map((name) => `${name} function alone`))
   })
@@ -482,7 +484,8 @@ describe('The bundle of a function', () => {
 
   test.for(ENDPOINTS)('%s has every error that it can raise', ([name, contract]) => {
     const code = Buffer.from(readBundle(name).code).toString()
-    // CloudFront's firewall counts requests before these endpoints, so only the firewall returns this error.
+    // Endpoints with this tag do not limit requests. CloudFront's firewall does, so only the firewall returns this
+    // error.
     const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
     const raised = listErrors(contract).filter((each) => !isOfEdge(each))
     expect(raised.filter((each) => !code.includes(defineError(each).message))).toEqual([])

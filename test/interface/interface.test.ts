@@ -35,7 +35,7 @@ describe('The check of responses against the document', () => {
           return true
         }
       })
-      // `stateAsOf` does not count, because the API document lacks it: the service adds it to each vault.
+      // The count leaves out `stateAsOf`. The service adds this field to each vault, and the API document lacks it.
       expect(refused.filter((name) => name !== 'stateAsOf')).toHaveLength(fields)
     },
   )

@@ -304,7 +304,9 @@ describe('a Lagoon 0.6 vault', () => {
   })
 })
 
-/** Returns all fee shares that a vault has minted, and the Lagoon protocol's part of them. */
+/**
+ * Returns the number of all shares that a vault has minted as fees, and the number of those for the Lagoon protocol.
+ */
 async function feesOf(vault: Awaited<ReturnType<typeof session.openVault>>) {
   const [receiver, protocol] = await Promise.all(
     [FEE_RECEIVER, FEE_REGISTRY].map((account) => vault.read('balanceOf', account)),
@@ -325,7 +327,8 @@ describe('the fees of a Lagoon vault', () => {
       ...['Transfer', 'Transfer', ...told],
       ...['Transfer', 'Transfer', ...told],
     ])
-    // Fees are 2 % of 1,100 for a year, then a fifth of the remaining gain of 78. Prices have six decimals.
+    // The management fee for a year is 2 % of 1,100. The performance fee is a fifth of the remaining gain of 78. Prices
+    // have six decimals.
     const left = await vault.read('convertToAssets', 1_000n * 10n ** 18n)
     expect(left / 1_000n).toBe(usdc('1062.4') / 1_000n)
     const [fees, protocol] = await feesOf(vault)

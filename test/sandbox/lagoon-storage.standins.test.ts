@@ -105,7 +105,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       expect(await word(address, LEDGER)).toBe(usdc('100'))
       expect(await word(address, LEDGER + 1n)).toBe(maxUint256)
       expect(await session.tokensOf(silo)).toBe(0n)
-      // Both slots hold the settlement's rate: supply and assets before the deposit was converted.
+      // Two slots store the vault's share supply and assets before the settlement. Both numbers were zero.
       expect(await word(address, entry(1n, LEDGER + 4n))).toBe(0n)
       expect(await word(address, entry(1n, LEDGER + 4n) + 1n)).toBe(0n)
 

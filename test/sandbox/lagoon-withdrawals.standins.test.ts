@@ -347,7 +347,8 @@ describe('an instant redemption of Lagoon 0.6', () => {
   test('accepts zero and shares beside a pending request, but no unclaimed shares', async () => {
     const vault = await openInvestedVault('0.6')
     await session.request(vault, ALICE, usdc('7'))
-    // The request of one share's smallest unit is worth nothing, so the settlement leaves it pending in its epoch.
+    // A request for the smallest unit of a share is worth no assets. So the settlement leaves the request pending in
+    // its epoch.
     await vault.act(ALICE, 'requestRedeem', [1n, ALICE, ALICE])
     await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
     await session.settle(vault, usdc('200'))

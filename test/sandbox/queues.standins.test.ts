@@ -381,7 +381,7 @@ describe('A tenant', () => {
     await sqs.sendOf({ noisier: 32 })
     await sqs.receive({ most: 31 })
     await sqs.sendOf({ noisy: 31 })
-    // The tenant with most messages waits: its last message comes after those of other tenants.
+    // The queue delivers the last message of the tenant with most messages after the messages of other tenants.
     await sqs.receive({ most: 30 })
     expect(tenantsOf(await sqs.receive())).toEqual(['noisy', 'noisier'])
   })

@@ -676,7 +676,7 @@ describe('The controls', () => {
     const balances = () =>
       Promise.all([
         rpc(chain, 'eth_getBalance', to, 'latest'),
-        // balanceOf(address)
+        // The calldata begins with the selector of balanceOf(address).
         rpc(chain, 'eth_call', { to: token, data: `0x70a08231${to.slice(2).padStart(64, '0')}` }, 'latest'),
       ])
     for (const more of [{}, { token }]) {

@@ -97,7 +97,7 @@ describe('the synchronous vault', () => {
     expect(await maxDeposit(vault)).toBe(0n)
     await session.pay(ALICE, { address: vault }, 1n)
     const data = encodeCall('deposit', [1n, ALICE])
-    // EnforcedPause()
+    // The selector belongs to the error EnforcedPause().
     await expect(call(session.client, { account: ALICE, to: vault, data })).rejects.toThrow('0xd93c0665')
   })
 

@@ -48,7 +48,7 @@ test('The price of a request to a token index depends on the index and on the re
   expect(INDEXES.map((index) => sourcesOf('portfolio/nfts', index))).toEqual(
     [7 * 480 * 0.45, 7 * 770, 7 * 480 * 0.45 + 7 * 7.7, 0].map((usd) => expect.closeTo(usd)),
   )
-  // A list of balances also pays for the metadata of five new tokens.
+  // A request for balances also pays for five tokens that are new to the service, with 10 units each.
   expect(sourcesOf('portfolio/all-balances')).toBeCloseTo((7 * 20 + 5 * 10) * 0.45)
   expect(sourcesOf('portfolio/all-balances', 'GoldRush')).toBeCloseTo(7 * 770)
 })
@@ -63,7 +63,7 @@ test('The cost of a stage without users depends on its monitoring, nodes, deploy
   type Stage = Parameters<typeof billIdleStage>[1]
   const usdOf = (given: Partial<Stage>, hasOwnNodes = false) =>
     billIdleStage(counted, { observe: 'slo', gradual: false, ...given }, hasOwnNodes)
-  // These numbers are the rounded ones of docs/cost.md with more digits.
+  // docs/cost.md states the same numbers, but rounded.
   expect(usdOf({})).toBeCloseTo(6.676)
   expect(usdOf({}, true)).toBeCloseTo(6.676 + 13.55)
   expect(usdOf({ observe: 'none' })).toBeCloseTo(4.476)
@@ -86,7 +86,7 @@ test('Dollars never fall as a stage grows, and each picture has the mark of its 
     expect(pictures[path]).toContain(`>${rounded(limit.at)}</text>`)
     expect(section).toContain(`](${path.replace('docs/', '')})`)
   }
-  // These numbers are the rounded ones of docs/scale.md with more digits.
+  // docs/scale.md states the same numbers, but rounded.
   const [users, vaults] = growthOf(counted)
   expect(users?.limit.at).toBeCloseTo(61_603, -2)
   expect(vaults?.usd(MAX_MEASURED_COUNT)).toBeCloseTo(390, -1)

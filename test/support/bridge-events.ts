@@ -44,8 +44,8 @@ export function emit(
 }
 
 /**
- * Assigns consecutive log indices to the logs of one transaction. Transactions before it in the block have the indices below
- * `first`.
+ * Assigns consecutive log indices to the logs of one transaction. Earlier transactions of the same block have the log
+ * indices below `first`.
  */
 export function numberLogs(logs: readonly UnindexedLog[], first = 3): Log[] {
   return logs.map((log, i) => ({ ...log, logIndex: first + i }))

@@ -43,8 +43,8 @@ const ACCOUNT_ABI = parseAbi([
   'function executeBatch(Call[] calls)',
 ])
 /**
- * Gas limit for a user operation's verification, and the same again for its calls. It suffices to deploy the account and make a
- * bridge deposit.
+ * Gas limit of a user operation's verification, which deploys the account. The operation's calls have a separate gas
+ * limit of the same size, which suffices for a bridge deposit.
  */
 const GAS = 1_000_000n
 const FEE = parseGwei('2')

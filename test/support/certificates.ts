@@ -8,8 +8,8 @@ const VALIDITY = tlv(0x30, tlv(0x17, Buffer.from('200101000000Z')), tlv(0x17, Bu
 
 /**
  * Creates the DER certificate chain of an Android key attestation: the key's certificate, then the root
- * (https://source.android.com/docs/security/features/keystore/attestation). A test key signs both. The root names the URL of
- * the revocation list.
+ * (https://source.android.com/docs/security/features/keystore/attestation). A test key signs both certificates. The
+ * root names the URL of the revocation list.
  */
 export function createAndroidCertificates(
   publicKey: KeyObject,

@@ -26,8 +26,8 @@ export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
 export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
 
 /**
- * Builds a change of the return data of each contract call, also of the calls inside a Multicall3 batch. `change` receives the
- * return data and the called function's selector.
+ * Returns a `Change` that applies `change` to the return data of each contract call, also inside a Multicall3 batch.
+ * `change` gets the return data, the called function's selector and the JSON-RPC call.
  */
 export function changeAggregate(change: (data: Hex, selector: string, call: Call) => string): Change {
   return (result, call) => {
@@ -46,7 +46,8 @@ export function changeAggregate(change: (data: Hex, selector: string, call: Call
 }
 
 /**
- * Builds a change of the return data of contract calls. The block number and block time of a Multicall3 batch stay unchanged.
+ * Returns a `Change` that applies `change` to the return data of contract calls. The block number and block time of a
+ * Multicall3 batch stay unchanged.
  */
 export function changeValues(change: (data: Hex) => string): Change {
   return changeAggregate((data, selector) =>

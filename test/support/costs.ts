@@ -72,7 +72,8 @@ const MAX_BYTES = 24
 const Json = z.record(z.string(), z.unknown())
 
 /**
- * Compares counted requests with the counts in the file and returns the differences. `COSTS=write` updates the file instead.
+ * Compares new counts with the counts in COUNTS_FILE. Returns one line per difference. With the environment variable
+ * `COSTS=write` it updates the file instead.
  */
 export function compareCounts(part: object): string[] {
   const file = Json.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
@@ -93,14 +94,14 @@ function compacted(value: unknown): unknown {
   return Object.fromEntries(kept)
 }
 
-/** Only empty groups of counts are removed from the file. An endpoint without any request keeps its line. */
+/** Returns true for an empty group of counts, which the file omits. An endpoint without any request keeps its line. */
 function isEmptyPart(name: string, value: unknown): boolean {
   return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'
 }
 
 /**
- * Keeps the file's byte counts if the new byte counts are within the tolerance. Otherwise each update of the file would change
- * them.
+ * Returns the new counts, but with the stored byte counts where the difference is within the tolerance. So an update of
+ * the file changes a byte count only for a reason.
  */
 function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
   const { data } = Json.safeParse(counted)
@@ -124,7 +125,10 @@ function lines(value: unknown, depth = 0): string {
 /** JSON nesting depth at which `lines` writes an object in one line. */
 const DEPTH = 3
 
-/** Lists the differences between counted numbers and those in the file. Each difference begins with its JSON path. */
+/**
+ * Compares new counts with stored counts. Returns one line per difference, which begins with the JSON path of the
+ * count.
+ */
 export function differences(counted: unknown, written: unknown, place = ''): string[] {
   const [one, other] = [counted, written].map((side) => Json.safeParse(side).data)
   if (one && other) {
@@ -147,8 +151,9 @@ function isNear(counted: number, written: number): boolean {
 export const TOKENS = 2_400
 
 /**
- * Counts the requests of every scheduled job on every chain, in a warm Lambda container after three blocks without events.
- * After the least frequent jobs, `TOKENS` tokens are stored, as many as the real market has.
+ * Counts the requests of every scheduled job on every chain. Each job runs in a warm Lambda container after three
+ * blocks without events. The least frequent jobs run first. The other jobs find `TOKENS` stored tokens, as many as the
+ * real market has.
  */
 export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
   const table = cacheStore(tables.cache)
@@ -217,8 +222,8 @@ const Filter = z.object({
 const WebAcl = z.object({ Rules: z.array(z.unknown()) })
 
 /**
- * Counts the AWS resources that cost money without any request. `stage` has those of the region's stacks, `edge` those of
- * CloudFront's.
+ * Counts the AWS resources that cost money without any request. `stage` counts the resources in the stacks of the
+ * stage's region. `edge` counts the resources in CloudFront's stack.
  */
 export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const [edge = [], own = []] = [true, false].map((isEdge) =>
@@ -232,8 +237,8 @@ export function countStage(stacks: readonly SynthesizedStack[], chainsWithVaults
 }
 
 /**
- * Counts a stage's AWS resources. `observe.all` counts every alarm except those on deployments. `observe.slo` also excludes
- * alarms that open tickets.
+ * Counts a stage's AWS resources. `observe.all` counts every alarm except the alarms that roll deployments back.
+ * `observe.slo` also excludes alarms that only open tickets.
  */
 function countOwn(stacks: readonly SynthesizedStack[], chainsWithVaults: number) {
   const count = (type: string) => resourcesOf(stacks, type).length
@@ -325,8 +330,8 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
               during(async () => {
                 counted.bytes = await receive(`${baseUrl}${path}`, headers)
               })
-            // The second request of a session writes a lease, which the cost model counts separately. So the third request is
-            // counted.
+            // The first repetition may also write to the table: the container leases more units of the key's request
+            // rate. The cost model adds such writes separately. So only the second repetition is counted.
             await again()
             counted.again = await again()
           }
@@ -337,7 +342,10 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
   }
 }
 
-/** Adds to each endpoint's counts, as `oneHost`, its node requests when each chain has only one node host. */
+/**
+ * Adds a field `oneHost` to each endpoint's counts: the node requests if each chain has only one node host. `others`
+ * has the counts that were measured with such chains.
+ */
 export function ofOneHost(
   endpoints: Readonly<Record<string, Partial<EndpointCounts>>>,
   others: Readonly<Record<string, Partial<EndpointCounts>>>,
@@ -358,7 +366,7 @@ export function ofOneHost(
 const OF_GATEWAY = `apigw-requestid: ${'0'.repeat(36)}\r\n`
 
 function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
-  // The sum adds ": " and a line end per header, the status line and the last empty line.
+  // HTTP/1.1 also sends a status line, ": " and a line end per header, and an empty line before the body.
   const told = headers.join('').length + headers.length * 2 + `HTTP/1.1 200 OK\r\n${OF_GATEWAY}\r\n`.length
   return { headers: told, body: Buffer.byteLength(body) }
 }

@@ -25,7 +25,7 @@ export function createVirtualClock(start = Date.UTC(2026, 10, 21)) {
   async function run() {
     isRunning = true
     while (waiting.length > 0) {
-      // Resumed work may await another time. So it gets some turns of the event loop before the clock jumps again.
+      // Resumed work may wait for the clock again. So it gets some turns of the event loop before the clock jumps.
       for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       const next = Math.min(...waiting.map(({ at }) => at))
       time = Math.max(time, next)
@@ -194,7 +194,8 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
 }
 
 /**
- * Builds the event of a share transfer between two accounts without shares. It leads to two ledger entries and no share price.
+ * Builds the event of a share transfer between two accounts. It leads to a ledger entry of each account and no share
+ * price.
  */
 export function buildTransferEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
@@ -206,7 +207,9 @@ export function buildTransferEvent(address: Address, block: number, shares: bigi
   }
 }
 
-/** Builds the event of a vault deposit with as many shares as assets. It leads to one ledger entry and one share price. */
+/**
+ * Builds the event of a vault deposit. It leads to one ledger entry and a share price of one asset unit per share unit.
+ */
 export function buildDepositEvent(address: Address, block: number, shares: bigint): CountedEvent {
   const topic = (of: Hex) => padHex(of, { size: 32 })
   return {

@@ -143,7 +143,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     approving: (amount: bigint) => ({
       chainId: source.chainId,
       to: token.address,
-      // approve(address,uint256)
+      // The calldata begins with the selector of approve(address,uint256).
       data: `0x095ea7b3${pool.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`,
       value: '0',
     }),

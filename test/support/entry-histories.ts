@@ -24,7 +24,7 @@ const STEP = fc.oneof(
  * or never arrive.
  */
 export const HISTORY = fc.array(STEP, { minLength: 10, maxLength: 80 })
-/** Step of a random history. */
+/** One step of a random history. */
 export type Step = typeof STEP extends fc.Arbitrary<infer Of> ? Of : never
 
 /** Deposit or withdrawal. `change` is a number that grows with each change of any entry. */
@@ -94,8 +94,8 @@ export function createHistory(name: string, userAddress: string) {
       for (const number of replaced) this.mine(number % 2 === 0 ? number / 2 : undefined)
     },
     /**
-     * Publishes events of reverted changes, then of changes in blocks that are not final, then of final ones. `isRead` false:
-     * the events lack the entry. `isNamed` false: they also lack the entry's id.
+     * Publishes events of reverted changes, then of changes in blocks that are not final, then of final changes. With
+     * `isRead` false, the events lack the deposit or withdrawal. With `isNamed` false, they also lack its id.
      */
     publish(isRead: boolean, isNamed: boolean): void {
       const lastFinal = finalBlock

@@ -65,8 +65,9 @@ const rateOf = (requestId: bigint) => requestId / 2n + 2n
 const REDEEMED = 3n
 
 /**
- * Random account histories that a vault allows. Users claim only settled amounts, cancel only before a settlement and transfer
- * only their own shares. Redemptions settle partially. After the last one has settled, a new redemption gets a new request id.
+ * Random account histories that a vault allows. Users claim only settled amounts, cancel only before a settlement and
+ * transfer only their own shares. A redemption request can settle in parts and take further shares. After it has
+ * settled completely, the next redemption gets a new request id.
  */
 export const accountHistories: fc.Arbitrary<AccountHistory> = fc
   .array(step, { maxLength: 40 })

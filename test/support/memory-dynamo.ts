@@ -44,8 +44,8 @@ type Faults = {
   /** Maximum number of items that a query reads per page. */
   maxPage: number | undefined
   /**
-   * Simulates a crash of the caller at its `count`-th write from now: all later requests fail. The write itself succeeds, but a
-   * batch only by half. The returned function reports whether the crash has happened.
+   * Simulates a crash of the caller at its `count`-th write from now: all later requests fail. The write itself
+   * succeeds, but of a batch only the first half. The returned function reports whether the crash has happened.
    */
   killAt(count: number): () => boolean
   /** Makes eventually consistent reads return the present items until `catchUp` or `reset`, even after later writes. */
@@ -70,7 +70,10 @@ type Attempt = <T>(
   perform: (tried: RequestAttempt) => T | Promise<T>,
 ) => Promise<T>
 
-/** Sizes are in bytes. Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
+/**
+ * Limits of DynamoDB. All are in bytes except `nesting`, the maximum depth of an item
+ * (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
+ */
 const MAX = {
   item: 400 * 1024,
   page: 2 ** 20,

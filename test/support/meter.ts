@@ -14,7 +14,7 @@ import { createRounds, type Rounds } from './rounds.ts'
 /** Counted request that a Lambda container of the service sent. */
 export type Metered = {
   readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
-  /** Action of the AWS service, methods of the JSON-RPC batch, or first path segment of an HTTP API. */
+  /** Requested operations: an AWS action, all methods of a JSON-RPC batch, or the first path segment of an HTTP API. */
   readonly asked: readonly string[]
   /** Consumed DynamoDB capacity units, 0 for other services. */
   readonly units: number
@@ -31,7 +31,7 @@ export type Meter = {
   stop(): void
 }
 
-/** Node of a blockchain. `before` runs before each response of the node. */
+/** Blockchain node. `before` runs before each of the node's responses. */
 export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
 
 type Options = {
@@ -179,8 +179,8 @@ function parseCalls(body: string): string[] | undefined {
 }
 
 /**
- * Computes the capacity units of a request. DynamoDB charges at least half a unit for a read, and one for a consistent read or
- * a write. Missing items and failed conditions cost the same.
+ * Computes the capacity units of a request. DynamoDB charges at least half a unit for a read, and one for a consistent
+ * read or a write. A request costs the same if its item is missing or its condition fails.
  */
 function unitsIn(action: string, asked: string, answer: string): number {
   const { success, data } = Consumed.safeParse(JSON.parse(answer))

@@ -86,8 +86,8 @@ export async function recordPrices(
 }
 
 /**
- * Returns all items that the job refresh-chain has recorded, by key. Write counters are left out. So are stale open requests of
- * a killed run, because the service never reads them.
+ * Returns all items that the job refresh-chain has recorded, by key. Omits write counters. Also omits settled requests
+ * that a killed run has left as open, because the service never reads them.
  */
 export async function scanRecords({ tables }: Service): Promise<Map<string, Item>> {
   const records = await scanTable(tables.deposits)
@@ -109,8 +109,8 @@ export function restoreRecords({ tables }: Service, earlier: ReadonlyMap<string,
 }
 
 /**
- * Returns functions that request users' positions, deposits and withdrawals with a client's API key. The responses lack the
- * evidence.
+ * Returns functions that request users' positions, deposits and withdrawals with a client's API key. The functions
+ * remove the field `evidence` from the responses.
  */
 export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
   const get = async (path: string): Promise<HttpReply> => {
@@ -127,8 +127,9 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
 }
 
 /**
- * Reads a user's position, deposits and withdrawals live from the chain, then from the job's records. Asserts that both are
- * equal.
+ * Requests a user's position, deposits and withdrawals before and after the job records their events. The service first
+ * reads them live from the chain, then from the records. Asserts that both responses are equal and returns the first
+ * one.
  */
 export async function readLiveAndRecorded(
   service: Service,

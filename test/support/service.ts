@@ -49,7 +49,7 @@ export type Service = {
   readonly rpc: Readonly<Record<number, Wire>>
   /** DynamoDB in memory, as the service's functions use it. It records their requests, and tests switch on faults. */
   readonly table: MemoryDynamo
-  /** The same tables, but without faults and recording. */
+  /** Direct access to the service's tables. Simulated faults do not affect it, and its requests are not recorded. */
   readonly tables: Tables
   /** Sends an HTTP request to the service, by default with the first client's API key. `key: null` sends no API key. */
   call(method: string, path: string, options?: CallOptions): Promise<HttpReply>
@@ -90,7 +90,7 @@ export const test = base
     Date.now = () => now() + passed
     onCleanup(() => {
       Date.now = now
-      // Requests of the test may still read this clock, so its advance is reset too.
+      // Late requests of the test may still hold this `Date.now`. So the function must return the real time again.
       passed = 0
     })
     return {
@@ -107,8 +107,9 @@ export const test = base
   })
 
 /**
- * Starts the same service in new containers, which read environment and configuration again. A function loads at its first
- * request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions now.
+ * Starts the same service in new containers, which read environment and configuration again. A function loads at its
+ * first request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions
+ * immediately.
  */
 export async function startAnew(
   service: Service,
@@ -198,8 +199,8 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
 }
 
 /**
- * The function creates a client directly in the table, without the checks of the operator's commands. It returns the client's
- * API key.
+ * Returns a function that creates a client directly in the table, without the checks of the operator's commands. The
+ * function returns the client's API key.
  */
 function clientCreator({ clients, describeVault }: Admin): Service['createClient'] {
   return async (places, limits = NO_RATE) => {

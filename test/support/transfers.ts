@@ -22,7 +22,10 @@ import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import { createTransferTroubles } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
 
-/** Maximum number of status requests until the service has finished any search of the test chains. */
+/**
+ * Number of status requests after which the service has surely finished its search of the test chains for fills and
+ * refunds.
+ */
 const MAX_QUESTIONS = 12
 const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
@@ -54,7 +57,9 @@ export function depositMessage(options: {
   return handlerMessage([approve, withBalance(approve, 36n), withBalance(deposit, 4n)], user)
 }
 
-/** `fallbackRecipient` gets the tokens if one of the calls fails. */
+/**
+ * Encodes a message to the bridge's handler contract. `fallbackRecipient` gets the tokens if one of the calls fails.
+ */
 function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
   return encodeAbiParameters(MESSAGE, [{ calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient }])
 }
@@ -67,7 +72,7 @@ export type Order = {
   readonly user?: LocalAccount
   readonly inputAmount?: bigint
   readonly outputAmount?: bigint
-  /** Vault into which the bridge message deposits by `entry`. Undefined makes a plain transfer to the user. */
+  /** Vault whose function `entry` the bridge message calls to deposit. Undefined makes a plain transfer to the user. */
   readonly into?: Pick<TestVault, 'address' | 'asset' | 'chain'>
   readonly entry?: Entry
   readonly message?: Hex
@@ -114,7 +119,7 @@ type Expected = {
   readonly fill?: Hash
   readonly protocol?: ProtocolName
   readonly action?: 'deposit' | 'none'
-  /** True if no chain reorganisation can change the status any more. Undefined accepts both values. */
+  /** True if no chain reorganisation can change the status any more. Undefined accepts true and false. */
   readonly final?: boolean
 }
 
@@ -172,7 +177,10 @@ export function expectStatus(reply: HttpReply, state: StateName, expected: Expec
   expect(JSON.stringify([body, words])).not.toMatch(/across|spoke|relay|multicall|handler|\buma\b/i)
 }
 
-/** Kinds that the last evidence event of a state may have. States that rest on a missing event are not listed. */
+/**
+ * Allowed kinds of the last event in a status response, by transfer state. A state that is not listed allows every
+ * kind.
+ */
 const PROOFS: Partial<Record<StateName, readonly string[]>> = {
   bridging: ['deposited', 'slow_fill_requested', 'filled'],
   completed: ['vault_deposited', 'delivered'],
@@ -407,7 +415,7 @@ function transfersOn(service: Service) {
       const together = call(poolOf(from), 'multicall', [calls.map(({ callData }) => callData)])
       return transfersIn(from, await send(from, user.address, together))
     },
-    /** Signs a user's transaction without sending it. Its nonce and fees are fixed, even if the user sends others before. */
+    /** Signs a user's transaction without sending it. Uses the user's present nonce and a fixed gas price. */
     async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: Call): Promise<Hex> {
       const [nonce = 0] = await readNonces(chainOf(chainId), [user.address])
       const terms = { gas: 3_000_000n, gasPrice: parseGwei('100'), nonce, chainId, type: 'legacy' } as const

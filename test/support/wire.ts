@@ -4,7 +4,10 @@ import type { ErrorCode } from '../../lib/core/errors.ts'
 import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
-/** Behaviour of a proxy in front of a server: `pass` forwards unchanged, and every other value is a way in which servers fail. */
+/**
+ * The behaviour of a proxy in front of a server: `pass` forwards unchanged, and every other value is a way in which
+ * servers fail.
+ */
 export type Behaviour =
   | 'pass'
   | 'refuse connections'
@@ -41,7 +44,9 @@ export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
   ['refuse every call', 'upstream_bad_answer'],
 ]
 
-/** One failing behaviour of a node for each error code. The tests of node requests cover all others. */
+/**
+ * One failing behaviour of a node for each error code. The tests of node requests cover all other failing behaviours.
+ */
 export const FAILURE_OF_EACH_CODE = CHAIN_FAILURES.filter(([behaviour]) =>
   ['refuse connections', 'never answer', 'answer results of the wrong type'].includes(behaviour),
 )
@@ -131,7 +136,7 @@ export async function startWire(target: string): Promise<Wire> {
     const told = wire.rewrite?.(text, body.toString()) ?? text
     response.writeHead(answer.status, { 'content-type': type }).end(isChecked ? await withChainCheck(told, ask) : told)
   }
-  // The server's port is closed while the server stops, so requests in between fail.
+  // A failed request to the target server closes the caller's connection.
   const { url, stop } = await listen((request, response) => {
     pass(request, response).catch(() => request.socket.destroy())
   })
@@ -167,7 +172,10 @@ export function callsIn({ bodies }: Wire): { method: string; params: unknown[] }
 
 const CHAIN_CHECK = '{"jsonrpc":"2.0","id":0,"method":"eth_chainId","params":[]}'
 
-/** Removes the `eth_chainId` call that a new container puts before its first batch. So new and used containers count alike. */
+/**
+ * Removes the `eth_chainId` call that a new container puts before its first batch. So the recorded requests of new and
+ * used containers are equal.
+ */
 function withoutChainCheck(body: string): string {
   return body.startsWith(`[${CHAIN_CHECK},`) ? renumbered(`[${body.slice(CHAIN_CHECK.length + 2)}`, -1) : body
 }

@@ -290,7 +290,8 @@ describe('The timeline', () => {
     const pages = fc.integer({ min: 1, max: 20 })
     const isPrefix = fc.property(histories, pages, pages, (all, first, second) => {
       const whole = timeline({ ...all, deposits: load(all.deposits, 99), withdrawals: load(all.withdrawals, 99) })
-      // Transfers are left out. They would add timeline entries before the page of the history with their deposit is loaded.
+      // The timeline gets no transfers. A transfer would add an entry before the history page with its deposit is
+      // loaded.
       const part = timeline({
         deposits: load(all.deposits, first),
         withdrawals: load(all.withdrawals, second),

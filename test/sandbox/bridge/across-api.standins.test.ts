@@ -334,7 +334,7 @@ describe('the status of a deposit', () => {
     const { origin, relayer } = bridge
     const [paid, deferred] = [await bridge.deposit({ deadlineIn: 900 }), await bridge.deposit({ deadlineIn: 900 })]
     await relayer.ignore(paid)
-    // `deferred` has the later deadline, so both deposits expire.
+    // The relayer advances the clock past the deadline of `deferred`. It is the later one, so both deposits expire.
     await relayer.expire(deferred)
     expect(await statusOf(paid)).toMatchObject({ status: 'expired', depositRefundTxnRef: null })
     // The bundle pays a larger amount to another account in an earlier leaf of the Merkle tree.

@@ -75,7 +75,7 @@ export function transferOf(to: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'transfer', args: [to, amount] })
 }
 
-/** Encodes an address as a 32-byte word in lower-case hex. */
+/** Encodes an address as 32 bytes in lower-case hex. */
 export function word(address: Address): Hex {
   return pad(address).toLowerCase() as Hex
 }
@@ -92,7 +92,7 @@ function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: 
 /** One chain of the bridge, with its contracts and tokens. */
 export type Side = Awaited<ReturnType<typeof openSide>>
 
-/** USDT is the variant whose functions return nothing. */
+/** Starts a local chain with the bridge's contracts, USDC and USDT. The functions of USDT return nothing. */
 async function openSide(chainId: number) {
   const chain = await startChain({ chainId })
   // Contracts have different addresses on each chain. So code that confuses two chains fails a test.
@@ -177,7 +177,7 @@ export type DepositOptions = {
   readonly outputAmount?: bigint
   readonly destinationChainId?: number
   readonly exclusiveRelayer?: Address
-  /** Time of the quote in seconds from now. The deadline and the exclusivity are in seconds from now too. */
+  /** Seconds from the chain's present time to the time of the quote. `deadlineIn` is the same for the fill deadline. */
   readonly quotedIn?: number
   readonly deadlineIn?: number
   readonly exclusivityParameter?: number

@@ -253,12 +253,13 @@ describe('a deposit is refused', () => {
       args,
       account: STRANGER,
     })
-    // ERC20InsufficientAllowance(address,uint256,uint256)
+    // The selector belongs to the error ERC20InsufficientAllowance(address,uint256,uint256).
     expect(await errorOf(simulate)).toBe('0xfb8f41b2')
   })
 
   test('at the edges of its windows, but not within them', async () => {
-    // A mined transaction is checked against its own block's time; a simulated one would have another time.
+    // The pool compares the deposit's times with the time of the block. The test mines each deposit, because a
+    // simulation would use another block time.
     const at = async (options: Parameters<typeof bridge.argsOf>[0]) => {
       const deposit = bridge.deposit({ ...options, inputAmount: 1n })
       return deposit.then(

@@ -191,7 +191,7 @@ describe('a refund', () => {
     const { origin, relayer } = bridge
     const deposits = [await bridge.deposit({ inputAmount: 11n }), await bridge.deposit({ inputAmount: 13n })]
     for (const deposit of deposits) await relayer.ignore(deposit)
-    // The second deposit has the later deadline, so both deposits expire.
+    // The relayer advances the clock past the later of the two deadlines, so both deposits expire.
     await relayer.expire(deposits[1] as BridgeDeposit)
     const before = await origin.balanceOf(ALICE)
     const hashes = await troubles.refund(deposits, way, 100n)
