@@ -66,7 +66,7 @@ export async function readAccountVaults(
   const progress = await records.recallProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
-  // Recorded events are read after each vault's last recorded block, so they include every event up to that block.
+  // `progress` is read first. The lists that are read now therefore contain all events up to the block in `progress`.
   const listed = records
     .listEntries(account, vaults)
     .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
@@ -208,8 +208,9 @@ async function readVault(
 }
 
 /**
- * Completes the read of an account's current amounts at a block. Throws `upstream_bad_answer` if the vault's contract
- * does not return an amount. Also throws `upstream_*` and the errors of `listEntries`.
+ * Returns an account's current amounts in a vault, computed from the account's data. Reads the chain again if that data
+ * lacks amounts of requests. Throws `upstream_bad_answer` if the vault's contract does not return an amount. Also
+ * throws `upstream_*` and the errors of `listEntries`.
  */
 export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountSnapshot,

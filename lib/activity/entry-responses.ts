@@ -206,7 +206,7 @@ export function withdrawalEntry(
   }
 }
 
-/** Returns a request's id as a number; null above 2^53 - 1, because the standard allows ids of 256 bits. */
+/** Returns a request's id as a number; null above 2^53 - 1, because larger numbers are not exact in JavaScript. */
 function epochId(requestId: bigint): number | null {
   return requestId <= Number.MAX_SAFE_INTEGER ? Number(requestId) : null
 }

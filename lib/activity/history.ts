@@ -61,8 +61,8 @@ export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<Le
 }
 
 /**
- * Builds the queue of an account's deposit requests from its deposits, claims and cancellations. `granted` are
- * cancelled requests that the vault's contract reports. Requests are in assets; claims pay shares.
+ * Builds the queue of an account's deposit requests from its deposits, claims and cancellations. `granted` are the
+ * requests whose cancellation the vault's contract has granted. Requests are in assets; claims pay shares.
  */
 export function buildDepositQueue(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   return buildRequestQueue([

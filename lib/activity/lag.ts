@@ -10,8 +10,9 @@ type Moments = {
 }
 
 /**
- * Returns the seconds by which the records lag behind the chain's latest block. If all nodes have stalled, the clock
- * minus the finality time gives a larger lag, which is returned instead.
+ * Returns the seconds by which the records lag behind the chain's latest block. If all nodes have stalled, that block
+ * is too old. The lag behind the current time, minus the seconds until a block is final, is then larger and is
+ * returned.
  */
 export function computeLagSeconds({ finality }: Pick<EvmChain, 'finality'>, { recorded, head, now }: Moments): number {
   const byClock = Math.floor(now / 1000) - finality.seconds - Number(recorded)

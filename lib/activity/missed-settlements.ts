@@ -5,11 +5,11 @@ import { RequestKind } from '../protocols/request-kind.ts'
 
 const MissedOfKind = z.object({
   requestedId: Amount,
-  /** Id of the last request that the proposed valuation includes; absent before the first proposal. */
+  /** Id of the newest request that a proposed valuation of the vault would settle; absent before the first proposal. */
   proposedId: Amount.optional(),
   /**
-   * `proposedId` at each settlement that left requests of this kind unsettled. The list starts anew once a settlement
-   * includes this kind.
+   * Value of `proposedId` at each settlement of the vault that left requests of this kind unsettled. A settlement that
+   * includes requests of this kind empties the list.
    */
   missedIds: z.array(Amount),
 })
@@ -35,8 +35,8 @@ export function addMissed(
     if (step?.does === 'request') {
       const { kind, id } = step
       const { proposedId, missedIds = [] } = after[kind] ?? {}
-      // A vault starts a new request id at a valuation only if the last id has requests. A new request with an id that is already valued
-      // therefore shows that all earlier requests with this id were cancelled.
+      // The vault starts a new request id at each proposed valuation if the last id has requests. A new request with an
+      // id that was already proposed therefore shows that all earlier requests with this id were cancelled.
       const isEnded = (other: bigint) => other < id
       after[kind] = {
         requestedId: id,

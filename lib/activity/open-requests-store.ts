@@ -53,7 +53,7 @@ export function openRequestsStore(table: Table) {
 
     list,
 
-    /** Gets those of the given requests that are still waiting, in no order. */
+    /** Gets the requests with these keys that are still waiting, in no particular order. */
     async get(vault: VaultKey, requests: readonly RequestKey[]): Promise<OpenRequest[]> {
       return [...(await getKnown(requests.map((request) => itemKey(vault, request)))).values()]
     },

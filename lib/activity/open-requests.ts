@@ -21,7 +21,7 @@ export const OpenRequest = RequestKey.extend({
   timestamp: Timestamp,
   /** Amount that was published to clients as claimable so far; only in vaults without settlement events. */
   reported: Amount.optional(),
-  /** Amounts when the requests were last seen settled; absent if the account has requested more since. */
+  /** Amounts that the vault reported at the last settlement; absent if the account has made a new request since then. */
   settled: RequestAmounts.optional(),
 })
 export type OpenRequest = z.output<typeof OpenRequest>
@@ -46,9 +46,9 @@ export function buildRequestName({ kind, requestId, account }: RequestKey): stri
 }
 
 /**
- * Finds the requests that ledger entries open or cancel. The last entry of a request decides which. In vaults with
- * settlement events, a cancellation closes the whole request. In other vaults, the scheduled job reads the remaining
- * amount from the contract (`isAsked`).
+ * Finds the requests that ledger entries open or cancel. The last entry about a request decides whether it is open. In
+ * vaults with settlement events, a cancellation closes the whole request. In other vaults, the scheduled job reads the
+ * remaining amount from the contract (`isAsked`).
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],

@@ -64,9 +64,9 @@ const MAX_WHOLE = 20
 /** Maximum number of events in one stored item: about 20 KB. */
 const ITEM_EVENTS = 100
 /**
- * Maximum number of events that one response reads, about two seconds of CPU. Each vault may use at most a quarter of
- * what is left. Third parties can create thousands of transfers in some vaults, and enough events still remain for
- * other vaults.
+ * Maximum number of events that are read for one response, about two seconds of CPU. Each vault may use at most a
+ * quarter of the number that is left. Third parties can create thousands of transfers in one vault. The quarter leaves
+ * enough events for the other vaults.
  */
 const MAX_EVENTS = 100_000
 const SHARE_OF_VAULT = 4
@@ -133,8 +133,8 @@ export function foldRecorded(
 
 /**
  * Lists the recorded events of an account in each of these vaults, in the order of the vaults; undefined for a vault
- * with too many events. Reads pages in key order. If a page ends in a vault that is not listed, or has too many events,
- * the rest of that vault is skipped.
+ * with too many events. Reads pages in key order. The last event of a page can belong to a vault that is not wanted or
+ * has too many events. The next page then starts after that vault.
  */
 export async function listRecorded(
   table: Table,

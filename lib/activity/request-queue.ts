@@ -10,7 +10,8 @@ export type RequestEntry = Extract<LedgerEntry, { kind: 'deposit' | 'redeem' }>
 
 /**
  * Builds the queue of an account's requests of one kind, oldest first. `entries` are the account's deposits,
- * withdrawals, claims and cancellations. `granted` are cancelled requests that the vault's contract reports.
+ * withdrawals, claims and cancellations. `granted` are the requests whose cancellation the vault's contract has
+ * granted.
  */
 export function buildQueueByKind(
   kind: RequestKind,

@@ -25,8 +25,8 @@ type StatusRequest = {
 }
 
 /**
- * A kind of requests: deposits or withdrawals. `of` reads them for an account whose balances are read already.
- * `amounts` returns their amounts, the last request's id and the vault's epoch.
+ * Reading of an account's deposit requests or withdrawal requests. `of` selects the function that reads these requests
+ * from the account's data. `amounts` returns the requests' amounts, the last request's id and the vault's epoch.
  */
 type Kind<R> = {
   readonly kind: RequestKind

@@ -144,8 +144,8 @@ export async function deriveUnrecordedEntries(
   const { vault, progress } = followed
   const { through } = progress
   const own = events.filter(({ location }) => location.blockNumber > BigInt(through) && location.blockNumber <= block)
-  // Other accounts' events set the share price, and a complete list (`isWhole`) has these events. In vaults without price events, the
-  // values were read from the contract.
+  // Other accounts' events can set the share price. A complete list (`isWhole`) contains these events. A vault without
+  // price events needs none, because the values of its shares were read from the contract.
   const isEnough = isWhole || !getProtocol(vault).books.foldLedgers
   const posted = isEnough ? valueAndFoldEvents(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
@@ -167,8 +167,8 @@ async function postOfAccount(
   const last = moved.at(-1)?.location.blockNumber
   if (last === undefined) return valueAndFoldEvents(vault, progress, own)
   const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
-  // `all` has every event that changes the price up to the account's last share transfer. After that transfer it has only the account's
-  // events, so these are valued separately.
+  // Up to the block of the account's last share transfer, `all` has every event that changes the price. In later blocks
+  // it has only the account's events, so these are valued separately.
   const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
   const before = valueAndFoldEvents(vault, progress, all.filter(isBefore))
   const after = valueAndFoldEvents(

@@ -61,15 +61,15 @@ export function lastMoves(moves: readonly Move[], max: number): Move[] {
 const RETRYABLE: ReadonlySet<string> = new Set(['upstream_timeout', 'upstream_unavailable'])
 
 /**
- * Results of contract calls, undefined for failed calls. `isForgotten` is true if the node no longer has the state of
- * any of their blocks.
+ * Results of contract calls; undefined for failed calls. `isForgotten` is true if the node no longer has the state of
+ * any block that these calls need.
  */
 type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgotten: boolean }
 
 /**
- * Makes each contract call on the state after its block, all in one HTTP request. Most nodes keep the states of 128
- * blocks; with two hosts, both need the states. Throws only `upstream_timeout` and `upstream_unavailable`, because a
- * retry may then succeed.
+ * Makes each contract call on the state after its block, all in one HTTP request. Most nodes keep only the states of
+ * the last 128 blocks. A reader that compares two hosts needs the states on both. Throws only `upstream_timeout` and
+ * `upstream_unavailable`, because a retry may then succeed.
  */
 export async function readCallsAt<T>(
   reader: ChainReader,

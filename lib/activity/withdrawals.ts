@@ -97,8 +97,8 @@ function fixedWithdrawal(
 
 /**
  * Builds the queue of an account's redemption requests from its withdrawals, claims and cancellations. `granted` are
- * cancelled requests that the vault's contract reports. Requests are in shares; claims pay assets. Requests with fixed
- * assets are in assets instead, with `given` in shares.
+ * the requests whose cancellation the vault's contract has granted. Requests are in shares; claims pay assets. Requests
+ * with fixed assets are in assets instead, with `given` in shares.
  */
 export function buildRedemptionQueue(entries: readonly LedgerEntry[], granted: readonly CancelledRequest[] = []) {
   const paid = matchPayments(entries)

@@ -187,7 +187,7 @@ type Run<T> = {
 
 /**
  * Runs the callback on hosts until two hosts respond at nearly the same latest block, or no host is left. The next host
- * replaces a failed or lagging one. A third host starts once the second host takes twice as long as the first.
+ * replaces a failed or lagging host. A third host starts once the second host takes twice as long as the first.
  */
 async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attempt<T>[]> {
   const newest = run.pinned?.newest
@@ -398,8 +398,8 @@ function areNear(
 }
 
 /**
- * True if this host reports another timestamp for the repeated block than the host that first reported the block. One
- * of the two hosts is then wrong.
+ * True if an attempt found another timestamp for a block than an earlier attempt did (`heads`). One of the two hosts is
+ * then wrong.
  */
 function contradicts({ heads: seen }: Attempt<unknown>, heads: Heads): boolean {
   return [...heads].some(([chainId, tags]) => {

@@ -27,8 +27,8 @@ function balanceSlots(account: Address): Hex[] {
 }
 
 /**
- * A test that finds the storage slot of an account's token balance. With `storage` overridden, the token reports a test
- * balance. `slotOf` returns the slot with this test balance, or undefined.
+ * A test that finds the storage slot of an account's token balance. A simulation with the override `storage` makes the
+ * token report a test balance. `slotOf` returns the slot that contains this test balance; undefined if none does.
  */
 export type BalanceSlotTest = {
   readonly storage: StorageOverrides
@@ -36,8 +36,8 @@ export type BalanceSlotTest = {
 }
 
 /**
- * Builds the test that finds the account's balance slot in these tokens. Each slot that may hold the balance gets
- * another test balance.
+ * Builds the test that finds the account's balance slot in these tokens. Each slot that may hold the balance gets a
+ * different test balance.
  */
 export function balanceProbe(tokens: readonly Address[], account: Address): BalanceSlotTest {
   const slots = balanceSlots(account)

@@ -33,7 +33,10 @@ const MIN_PACE = 0.05
 /** Maximum lag of a node behind other nodes at the same URL: two seconds, but at least three blocks. */
 const NODE_LAG = { seconds: 2, blocks: 3 }
 
-/** Returns the maximum lag, in blocks, between nodes behind one URL. All of these nodes have blocks older than that. */
+/**
+ * Returns the maximum number of blocks by which a node behind a URL lags. All nodes behind the URL have a block that is
+ * this much older than the latest block.
+ */
 export function maxNodeLag({ blockSeconds }: EvmChain): bigint {
   return BigInt(Math.max(NODE_LAG.blocks, Math.ceil(NODE_LAG.seconds / blockSeconds)))
 }

@@ -44,9 +44,9 @@ export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (R
 }
 
 /**
- * Reads the chain's latest block and its newest final block. The search for the final block stops within a sixteenth of
- * the age that the registry requires. Sends one batch if the block at the chain's tag is old enough, else up to 16 more
- * requests. Throws `upstream_*`.
+ * Reads the chain's latest block and a final block. The block at the chain's tag is final if it is old enough.
+ * Otherwise up to 16 more requests search for an older block. The search ends at a block that is at most a sixteenth
+ * older than required, or after these requests. Throws `upstream_*`.
  */
 export async function readFinalBlock({
   chain,

@@ -29,8 +29,8 @@ export function createLearntLimits(now: () => number) {
     /** True if calls of this size are within the limit learnt for their kind. */
     allows: (kind: string, size: number) => size <= limitOf(kind),
     /**
-     * Records that the node refuses calls larger than `limit`. The pause until a larger call is tried doubles if the
-     * last pause is over.
+     * Records that the node refuses calls of this kind that are larger than `limit`. After a pause, a larger call is
+     * tried again. A refusal after that pause doubles the next pause.
      */
     learn(kind: string, limit: number): void {
       const known = lessons.get(kind)
@@ -39,7 +39,7 @@ export function createLearntLimits(now: () => number) {
       const least = known && isFirst ? Math.min(known.limit, limit) : limit
       lessons.set(kind, { limit: least, until: now() + pauseMs, pauseMs })
     },
-    /** Records that the node accepts calls of this size, and deletes a lower limit. */
+    /** Records that the node accepts calls of this kind and size. Deletes the learnt limit if it is smaller. */
     prove(kind: string, size: number): void {
       if (size > (lessons.get(kind)?.limit ?? Number.POSITIVE_INFINITY)) lessons.delete(kind)
     },

@@ -20,7 +20,7 @@ type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 /** Maximum calls, and maximum characters, of one HTTP request to a node. A node's refusals lower the two limits for that node. */
 const MAX_CALLS = 500
 const MAX_CHARACTERS = 1_000_000
-/** Number of characters above which a refused HTTP request counts as too long, and not as having too many calls. */
+/** Number of characters above which a refused HTTP request counts as too long, rather than as having too many calls. */
 const LARGE = 200_000
 const SIDE_BY_SIDE = 8
 /** Usual maximum block ranges of nodes, in blocks. If a refusal contains no number, the next smaller range is tried. */
@@ -117,7 +117,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   /**
    * Handles a response above the byte limit. If the response was cut among one call's events, that call is refused with
    * the number of blocks before the cut. Later calls for events are refused too, and all other calls are sent again. If
-   * the cut fits no single call, both halves of the batch are sent again.
+   * the cut cannot be assigned to one call, each half of the batch is sent again by itself.
    */
   async function cutBatch({ requests }: Batch, { beginning }: ResponseTooLarge, options: SendOptions) {
     const last = lastBlockIn(beginning)
@@ -147,7 +147,8 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
         return sendCut(requests, options)
       }
       const outcomes = await sendHalves(requests, options)
-      // The batch's size may not be the cause if one of its calls also fails in a smaller batch.
+      // A call that also fails in a smaller batch may have caused the refusal. No limit on the number of calls is then
+      // learnt.
       const isSize = error.message || outcomes.every((outcome) => 'result' in outcome || !outcome.error.refusal)
       if (body.length > LARGE) lessons.learn(CHARACTERS, Math.floor(body.length / 2))
       else if (isSize) lessons.learn(CALLS, Math.ceil(requests.length / 2))

@@ -124,8 +124,9 @@ function textOf(outcome: NodeOutcome | undefined): string {
 const NOT_LEARNT: readonly unknown[] = ['results', 'busy', 'unserved']
 
 /**
- * Kinds of refusals, the most useful one for the caller first. Smaller ranges may succeed after `range` and `results`.
- * A node with another fault may still have data that a node without archive lacks.
+ * Kinds of refusals, the most useful one for the caller first; undefined stands for no refusal. After `range` and
+ * `results`, the caller can try a smaller range. `archive` is last, because a node that refuses for another reason may
+ * still have the old data.
  */
 const RANKS: readonly unknown[] = [undefined, 'range', 'results', 'busy', 'unserved', 'unsupported', 'archive']
 

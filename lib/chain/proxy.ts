@@ -33,7 +33,7 @@ export const POINTER_ROLES = [...OTHER_ROLES, ...SLOT_ROLES]
  */
 export type Pointer = {
   readonly role: (typeof POINTER_ROLES)[number]
-  /** Address of the contract whose code, storage or beacon leads to `address`; absent for the contract itself. */
+  /** Address of the contract whose code, storage or beacon leads to `address`; absent if it is the contract that users call. */
   readonly of?: Address | undefined
   readonly address: Address
 }
@@ -55,8 +55,8 @@ const MAX_POINTERS = 20
 
 /**
  * Reads all addresses whose code runs when a contract is called, the contract's own first. For an unknown kind of proxy
- * only the contract itself is found. Throws an Error for an operator if later comparisons are impossible: an address
- * without code, a beacon without implementation, or too many addresses. Also throws `upstream_*`.
+ * only the contract itself is found. Throws an Error if a later comparison could miss a change. The causes are an
+ * address without code, a beacon without implementation, or too many addresses. Also throws `upstream_*`.
  */
 export async function readPointers(reader: ChainReader, address: Address): Promise<Pointer[]> {
   const found: Pointer[] = []
@@ -111,10 +111,7 @@ function pointersIn(code: Hex): Pointer[] {
   return [...new Set(targets)].map((target) => ({ role: 'clone of', address: checksumAddress(`0x${target}`) }))
 }
 
-/**
- * Returns the plan that reads whether a contract's storage still contains exactly the recorded implementation and
- * beacon addresses.
- */
+/** Returns the plan that reads whether a contract's storage still contains exactly the recorded implementation and beacon addresses. */
 export function ownPointersPlan({ address, pointers }: PointedContract): ReadPlan<boolean> {
   return mapReadPlan(storagePlan(address), (named) => areNamed(named, pointers, undefined))
 }
@@ -147,7 +144,10 @@ export async function compareOtherPointers(
   })
 }
 
-/** Returns the requests for delegates and beacons' implementations. `expected` is the result while the address is unchanged. */
+/**
+ * Returns the requests that read a contract's delegates and its beacons' implementations. `expected` is the result that
+ * shows an unchanged address.
+ */
 function checksOf({
   address: contract,
   pointers,

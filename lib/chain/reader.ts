@@ -130,8 +130,8 @@ const MAX_CONTRACTS = 100
  */
 const MAX_DIGITS = 1_200_000
 /**
- * Number of smaller groups that replace the contracts of a failed eth_call. The four groups need two calls each, and
- * the block one more. Every node accepts nine calls in one batch.
+ * Number of smaller groups into which the contracts of a failed eth_call are divided. Each of the four groups needs two
+ * calls, and the block header needs one more. Every node accepts nine calls in one batch.
  */
 const PARTS = 4
 

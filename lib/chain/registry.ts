@@ -30,9 +30,9 @@ type ChainBase = {
 }
 
 /**
- * Conditions for a final block. The block is at or before the block at the chain's `tag`, and `seconds` older than the
- * latest block. Rollup blocks are `safe` once they are written to Ethereum. With nodes that do not know tags, only the
- * age counts.
+ * Conditions for a final block. The block is at or before the block at the chain's `tag`, and at least `seconds` older
+ * than the latest block. Rollup blocks are `safe` once they are written to Ethereum. With nodes that do not know tags,
+ * only the age counts.
  */
 type Finality = { readonly tag: 'safe' | 'finalized'; readonly seconds: number }
 
@@ -216,7 +216,7 @@ export const ChainId = field(
 /** A ChainId as text, for query parameters. */
 export const ChainIdText = field(
   z.codec(z.string().meta({ enum: CHAIN_IDS.map(String) }), ChainId, {
-    // Other texts become 0, which is no chain's id and is refused.
+    // Text that is not a positive whole number becomes 0. No chain has the id 0, so the text is refused.
     decode: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0),
     encode: (id) => id.toString(),
   }),

@@ -68,7 +68,7 @@ export function simulationRequest(from: Address, transactions: readonly Transact
   return simulation([{ calls: callsOf(from, transactions) }], 'latest')
 }
 
-/** Gas of one simulated block, below the block gas limit of every chain. The block's transactions share this gas equally. */
+/** Total gas of one simulated block, below the block gas limit of every chain. Its transactions get equal parts. */
 const BLOCK_GAS = 28_000_000n
 
 /** Like `simulationRequest`, but limits the gas of each transaction. One transaction then cannot use up the gas of later ones. */

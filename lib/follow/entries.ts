@@ -24,7 +24,7 @@ const READ_MS = 5_000
 
 /**
  * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults
- * makes at most 250 table requests. The vaults' own records need most of these requests.
+ * makes at most 250 table requests, most for the vaults' own records. More vaults therefore leave fewer requests.
  */
 export function maxQueries(vaults: number): number {
   return Math.max(0, 150 - Math.ceil(vaults / 20))
@@ -36,11 +36,14 @@ type Group = {
   readonly accounts: AccountEntries
   /** Keys of webhook events that are already published, so their deposits and withdrawals need no read. */
   readonly known?: ReadonlySet<string>
-  /** Lowest version of the events' payloads, if higher than the block number. */
+  /** Minimum version number of the payloads of these webhook events. By default it is the block number. */
   readonly version?: number
 }
 
-/** Account's deposits and withdrawals in a vault: the ids of all, and the webhook payloads by id, if they can be read. */
+/**
+ * Account's deposits and withdrawals in a vault. `ids` has the ids of all. `deposits` and `withdrawals` have the
+ * webhook payloads by id; they are absent if the account's amounts could not be read.
+ */
 type AccountEvents = {
   readonly ids: ReadonlySet<string>
   readonly deposits?: ReadonlyMap<string, ReturnType<typeof depositEntry>>
@@ -98,8 +101,8 @@ function nameOf({ address }: VaultOnChain, account: Address): string {
 }
 
 /**
- * Adds to a webhook event the deposit or withdrawal that it concerns. A reverting event gets an id only if its deposit
- * or withdrawal was read, or is known to be gone.
+ * Adds to a webhook event the deposit or withdrawal that it concerns. A reverting event keeps its id only if the
+ * deposit or withdrawal was read, or if the account no longer has it.
  */
 function withEntry(notice: Notice, shown: AccountEvents | undefined, lowest: number): Notice {
   if (!isEntryNotice(notice)) return notice

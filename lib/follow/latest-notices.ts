@@ -22,7 +22,7 @@ export function rememberNotice(notice: Notice, hashes: Hashes, version: number):
 /** Hashes of non-final blocks, by block number. */
 export type Hashes = ReadonlyMap<number, Hash>
 
-/** Builds the webhook event that reverts a published non-final event. The reverting event has the version of the stored one. */
+/** Builds the webhook event that reverts a published non-final event. Both have the same version. */
 export function buildRevertedNotice(
   { chainId, address }: VaultKey,
   { key, kind, timestamp, account, id = null, version = 0 }: LatestNotice,

@@ -112,9 +112,9 @@ async function findGone({ reader }: Run, found: readonly Latest[]): Promise<Read
 type ReadLatest = { readonly vaultRun: VaultRun; readonly events: readonly VaultEvent[] }
 
 /**
- * Reads these vaults' events after the last final block, in ranges that the nodes accept, until the run ends. Once
- * SLICE_EVENTS events are read before the latest block, drops the vault with the most events and continues with the
- * other vaults.
+ * Reads these vaults' events after the last final block, in ranges that the nodes accept, until the run ends. If it has
+ * SLICE_EVENTS events and has not reached the latest block, it drops the vault with the most events. It then continues
+ * with the other vaults.
  */
 async function readLatest(run: Run, wanted: readonly VaultRun[], head: BlockHeader): Promise<ReadLatest[]> {
   let events: VaultEvent[] = []

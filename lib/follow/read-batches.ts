@@ -89,7 +89,8 @@ export async function readNextSlice(
   }
   const { error } = slice
   run.failures.push(error)
-  // A host that did not respond may have refused a call that was too large. The cause of the error shows this.
+  // `second_node_silent` only says that a second host gave no result. The cause is that host's own error, for example a
+  // timeout.
   const { code } = error.code === 'second_node_silent' && error.cause instanceof AppError ? error.cause : error
   if (code === 'upstream_unavailable' || (batch.length === 1 && to === from)) {
     leaveForNextRun(run, batch, String(error.cause))

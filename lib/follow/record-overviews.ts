@@ -8,8 +8,8 @@ import type { VaultKey } from '../vaults/vault.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /**
- * Each vault's stored price and state is refreshed once an hour. A run refreshes at most a sixtieth of the vaults,
- * besides new vaults, and at most 25 in all.
+ * Each vault's stored price and state is refreshed once an hour, and a run starts every minute. A run therefore
+ * refreshes at most a sixtieth of the known vaults. It also refreshes new vaults, but at most 25 vaults in total.
  */
 const REFRESH_PARTS = 60
 const MAX_REFRESHED = 25

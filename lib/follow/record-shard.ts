@@ -28,7 +28,7 @@ export const LAST_WRITES_MS = 8_000
 
 /** Milliseconds between two reads of the chain within a run, if a client wants non-final events: four reads a minute. */
 const READ_EVERY_MS = 13_000
-/** Minimum duration of a run, in milliseconds, for which the run reads the chain more than once. */
+/** Minimum duration of a run, in milliseconds, for which the run can read the chain repeatedly. */
 const MIN_LOOKS_MS = 35_000
 
 /**

@@ -63,7 +63,7 @@ export type Run = RunServices & {
   /** Vaults with many events. They are read separately from the other vaults, in this order. */
   readonly separate: Set<VaultRun>
   readonly failures: AppError[]
-  /** Time in seconds since 1970. The run reads no prices of earlier blocks. */
+  /** Earliest block time, in seconds since 1970, for which the run still tries to read share prices. */
   pricesSince: bigint
   /** Vaults whose webhook events could not be published. Their recent events are not recorded either, so the next run tries again. */
   readonly unpublished: Set<VaultRun>
@@ -75,8 +75,8 @@ export type Run = RunServices & {
 }
 
 /**
- * Age, in seconds, at which a vault's stored recording progress is written again though the vault had no events. The
- * age is an hour for vaults not in turn.
+ * Age, in seconds, at which a vault's stored recording progress is written again although the vault had no events. For
+ * a vault whose turn it is not (`inTurn`), the age is an hour.
  */
 const SILENT_SECONDS = 600n
 /** Maximum number of vaults whose turn it is in one run. If there are more vaults, each gets its turn in a later run. */
@@ -148,7 +148,8 @@ export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
-    // A vault whose history is still being read takes long. Its recording progress is written sooner, so that a later run repeats less.
+    // A vault with blocks left to read is written after SILENT_SECONDS, so that a later run does not read the same
+    // blocks again.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })

@@ -17,8 +17,8 @@ import type { ClaimablePart } from './entry-notices.ts'
  */
 
 /**
- * Returns true if amounts read from the vault call for a webhook event or end the request. The amounts must differ from
- * the last settled ones, and have some claimable or none pending.
+ * Returns true if the amounts that the vault reports for a request cause a webhook event or end the request. The
+ * amounts must differ from those at the last settlement. Some of the amount must be claimable, or none of it pending.
  */
 export function isReportable(
   { settled }: Pick<OpenRequest, 'settled'>,
@@ -133,8 +133,8 @@ function claimedOf(line: Line): bigint {
 }
 
 /**
- * Divides an amount between the requests of an account's queue. `until` is the running total in the queue at which the
- * amount ends. `total` is the amount reported so far, which makes each key unique.
+ * Divides an amount between the requests of an account's queue, oldest first. Skips the queue's first `until - amount`
+ * units. `total` is part of each key and makes it unique.
  */
 function divide(
   line: Line,

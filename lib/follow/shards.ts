@@ -10,8 +10,8 @@ export const Shard = z.string().regex(/^[01]{0,160}$/)
 export type Shard = z.output<typeof Shard>
 
 /**
- * Enqueues groups of vaults (shards), each for a separate run. `askedAt` is in epoch milliseconds. After an error, some
- * groups may not be enqueued.
+ * Enqueues groups of vaults (shards), each for a separate run. `askedAt` is the current time in epoch milliseconds;
+ * late messages are dropped. After an error, some groups may not be enqueued.
  */
 export type EnqueueShards = (
   messages: readonly { readonly chainId: number; readonly shard: Shard; readonly askedAt: number }[],
@@ -25,7 +25,7 @@ export function listShards(vaults: number, max = MAX_IN_SHARD): Shard[] {
 
 /** Rotates the list of vault groups by the run's number, so that no group is always handled last. */
 export function rotateShards(shards: readonly Shard[], numberOfRun: number): Shard[] {
-  // Multiples of the golden ratio spread the first groups of successive runs evenly.
+  // The first group changes from run to run. Multiples of the golden ratio put each group first about equally often.
   const first = Math.floor(((numberOfRun * GOLDEN) % 1) * shards.length)
   return [...shards.slice(first), ...shards.slice(0, first)]
 }

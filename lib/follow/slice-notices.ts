@@ -33,7 +33,7 @@ export type SliceOfVault = {
   readonly progress: Pick<VaultProgress, 'through' | 'settledIds' | 'waits' | 'eventsAfter'>
   readonly events: readonly VaultEvent[]
   readonly entries: readonly LedgerEntry[]
-  /** Stored amounts of the vault's waiting requests whose blocks become final with this range of blocks, earliest first. */
+  /** Snapshots of the vault's waiting requests that were read at blocks which are now final, earliest first. */
   readonly snapshots?: readonly Snapshot[]
 }
 
@@ -67,8 +67,8 @@ const MAX_STEPS = 20_000_000
 
 /**
  * Yields the webhook events of a vault in a range of blocks, in order, as several lists. Yields none for blocks up to
- * `eventsAfter`. Returns the changes to the vault's recording progress and requests. `hashes` has the block hashes, for
- * non-final blocks only.
+ * `eventsAfter`. Returns the changes to the vault's recording progress and requests. `hashes` has the hashes of the
+ * blocks if they are not final; it is undefined for final blocks.
  */
 export async function* findNotices(
   { openRequests, accounts }: Sources,
@@ -146,8 +146,8 @@ export function collectBlockHashes(events: readonly VaultEvent[]): Hashes {
 }
 
 /**
- * Deletes the waiting requests that the saved recording progress counts as settled. Also deletes requests that a
- * stopped run has left.
+ * Deletes the waiting requests whose ids the saved recording progress counts as settled. Also finds settled requests
+ * that an earlier run did not delete because it was stopped.
  */
 export async function closeSettled(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,

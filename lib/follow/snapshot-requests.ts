@@ -65,8 +65,8 @@ export async function takeSnapshots(run: Run): Promise<void> {
 }
 
 /**
- * A vault's stored snapshots of waiting requests. `due` are those up to a final block, `confirmed` those of them whose
- * block the chain still has. `next` is the block of the first later snapshot.
+ * A vault's stored snapshots of waiting requests. `due` are the snapshots whose blocks are now final. `confirmed` are
+ * the due snapshots whose block the chain still has. `next` is the block of the first snapshot that is not due.
  */
 export type DueSnapshots = {
   readonly due: readonly Snapshot[]
@@ -136,8 +136,8 @@ async function readRequests(
 }
 
 /**
- * Builds snapshots of changed amounts, one for each block. Ignores a block that is already recorded, because it comes
- * from a node that lags.
+ * Builds snapshots of the requests whose amounts have changed, one for each block. Ignores amounts that were read at a
+ * block whose events are already recorded, because such a read comes from a node that lags.
  */
 async function findNews(
   { openRequests }: Pick<Run, 'openRequests'>,
@@ -156,7 +156,8 @@ async function findNews(
   if (news.length === 0) return []
   const kept = progress.snapshotAt === undefined ? [] : await openRequests.listSnapshots(vault)
   if (kept.length >= MAX_SNAPSHOTS) return []
-  // Snapshots are processed in the order of their blocks, so no snapshot before the last stored one is added.
+  // Snapshots are processed in the order of their blocks. Each new snapshot must therefore have a later block than all
+  // stored ones.
   const last = kept.at(-1)?.number ?? 0n
   const keptNames = new Set(kept.flatMap((snapshot) => snapshot.requests.map(buildRequestName)))
   const unknown = news.filter(({ request, block }) => block.number > last && !keptNames.has(buildRequestName(request)))

@@ -48,10 +48,11 @@ type Watched = {
 }
 
 /**
- * Compares vaults with their pinned code and price, which an operator has confirmed. Takes one HTTP request, and one
- * for beacons and delegations. Marks changed vaults, which stops their deposits, and publishes one event for each.
- * Updates the pinned prices of unchanged vaults, largest change first. Returns the number of changed vaults, and of
- * those with an unpublished event, which the next run publishes. Throws `upstream_*`.
+ * Compares vaults with their pinned code and price, which an operator has confirmed. Takes one HTTP request, and
+ * another one for beacons and delegations. Marks changed vaults, which stops their deposits, and publishes one event
+ * for each. Updates the pinned prices of unchanged vaults, largest change first. Returns the number of all changed
+ * vaults. `unreportedVaults` is the number of changed vaults whose event the next run must publish. Throws
+ * `upstream_*`.
  */
 export async function watchPins(
   { reader, pinStore, publish, now }: PinServices,

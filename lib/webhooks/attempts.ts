@@ -7,7 +7,7 @@ import type { DisabledReason } from './webhook.ts'
 
 const Millis = z.number().int()
 
-/** An event that will be sent again: its page in the log, the attempts made, and the time of the next one. */
+/** An event that will be sent again: its page in the log, the number of past attempts, and the time of the next attempt. */
 const Waiting = z.object({ page: z.number().int(), attempts: z.number().int(), dueAt: Millis })
 
 /** An event that the service no longer tries to send. */
@@ -18,16 +18,22 @@ export type GivenUp = z.output<typeof AbandonedEvent>
 export const Attempts = z.object({
   /** Registration time of the webhook. A URL that is registered again starts with new attempts. */
   createdAt: Timestamp,
-  /** Number of consecutive failures that suggest the server is down, and the lowest sequence number among their events. */
+  /**
+   * Number of consecutive failures that suggest the server is down. `downFrom` is the lowest sequence number of the
+   * events that failed in this way.
+   */
   downs: z.number().int(),
   downFrom: z.number().int().optional(),
-  /** Number of events since the last success that failed at their first attempt, and the time of the first failure. */
+  /**
+   * Number of events that failed at their first attempt since the last successful delivery. `failingSince` is the time
+   * of the first failure since that delivery.
+   */
   untaken: z.number().int(),
   failingSince: Millis.optional(),
   lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
   /** Events that will be sent again, each with a message in the queue, by sequence number. */
   waiting: z.record(z.string(), Waiting),
-  /** Latest events that were given up, and the number of earlier ones. */
+  /** Events that were given up last. `givenUpBefore` is the number of events that were given up earlier. */
   givenUp: z.array(AbandonedEvent),
   givenUpBefore: z.number().int(),
 })
@@ -42,7 +48,10 @@ export type AttemptsOutcome = {
   /** Milliseconds until the next attempt of each event that will be sent again, by sequence number. */
   readonly pauses: ReadonlyMap<number, number>
   readonly givenUp: number
-  /** Present if the webhook stops getting new events: the lowest sequence number not accepted, and the time of the next retry. */
+  /**
+   * Present if the webhook stops getting new events. `from` is the lowest sequence number of an event that failed.
+   * `probeAt` is the time of the next retry.
+   */
   readonly behind?: { readonly from: number; readonly probeAt: number }
   readonly disabled?: DisabledReason
 }
@@ -86,8 +95,8 @@ function createAttempts(createdAt: Date): Attempts {
 }
 
 /**
- * Returns a webhook's delivery attempts. Returns empty ones if the stored attempts belong to an earlier registration of
- * the URL.
+ * Returns a webhook's stored delivery attempts. Returns an empty record if the stored attempts belong to an earlier
+ * registration of the URL.
  */
 export function selectAttempts({ createdAt }: { readonly createdAt: Date }, stored: Attempts | undefined): Attempts {
   return stored?.createdAt.getTime() === createdAt.getTime() ? stored : createAttempts(createdAt)
@@ -228,7 +237,7 @@ function failureOf(sent: SendResult, at: number): Attempts['lastFailure'] {
   return { at, reason, ...(status !== undefined && { status }) }
 }
 
-/** True if the server is up and refuses this event. */
+/** True if the response shows that the server works but refuses this event. */
 function isRefusal(sent: SendResult): boolean {
   const { status = 0 } = sent
   return status >= 400 && status < 500 && status !== GONE && !OF_SERVER.has(status) && !isThrottled(sent)

@@ -241,7 +241,8 @@ function createWebhookHandlers(
     const from = webhook.behind?.from ?? Number.POSITIVE_INFINITY
     const before = others.filter(({ message }) => message.sequence < from)
     if (before.length > 0) {
-      // The webhook may never have been sent the events in `before`. The next retry must therefore start at the lowest of them.
+      // Possibly no run has sent the webhook the events in `before`. The next retry must start at the first of these
+      // events.
       const lowest = Math.min(...before.map(({ message }) => message.sequence))
       const changed = await change(webhook, (current) => {
         if (isLive(current) || (current.behind && current.behind.from <= lowest)) return current
@@ -256,8 +257,9 @@ function createWebhookHandlers(
   }
 
   /**
-   * Sends a webhook its missed events from the log, after `probe` has claimed the webhook. At the log's end, new events
-   * are queued again. Then the events logged meanwhile are queued.
+   * Sends a webhook its missed events from the log, after `probe` has claimed the webhook. At the log's end, the
+   * webhook is set to get new events from the queue again. Then the events that were logged just before that are
+   * queued.
    */
   async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
     const endsAt = now() + MAX_PROBE_MS
@@ -321,7 +323,8 @@ function createWebhookHandlers(
     const moved = await change(webhook, (current) => {
       isOurs = hasSameClaim(webhook, current)
       if (!isOurs || !current.behind) return current
-      // Another run may have set an earlier start, because it found an event that was never sent. That start is kept.
+      // Another run may have found an earlier event that was never sent. The retry then continues at that event
+      // (`from`).
       const isLowered = current.behind.from !== webhook.behind?.from
       const place = isLowered ? { ...behind, from: current.behind.from, isLive: false } : behind
       return { ...current, ...disabledBy(disabled), behind: place }

@@ -112,7 +112,7 @@ export function eventLogStore(table: Table) {
   }
 
   return {
-    /** Returns the ends of these clients' logs, by client. A client without events is missing. */
+    /** Returns the end (`Head`) of each client's log, by client id. The map lacks clients without events. */
     async getHeads(clientIds: readonly string[]): Promise<Map<string, Head>> {
       const heads = await table.getMany(StoredHead, clientIds.map(headKey))
       return new Map(heads.map(({ pk, ...head }) => [pk.slice(clientPartition('').length), head]))
@@ -166,9 +166,10 @@ export function appendingLogStore(table: TransactingTable) {
     ...eventLogStore(table),
 
     /**
-     * Appends events as one page, all or none, and records the id of each. Returns the events' positions. Returns
-     * `isMoved` if the log no longer ends at `next`, or the ids that are already logged. Throws if there are no events.
-     * `countEventsThatFitPage` returns the number of events that fit into a page.
+     * Appends events as one page, all or none, and records the id of each. Returns the events with their positions.
+     * Appends nothing and returns `isMoved` if another run has appended at `next` meanwhile. Appends nothing and
+     * returns `logged` if ids of these events are already in the log. Throws if there are no events. The caller must
+     * pass at most as many events as `countEventsThatFitPage` returns.
      */
     async append(
       clientId: string,
@@ -203,7 +204,7 @@ type AppendResult =
   | { readonly isMoved: true }
   | { readonly logged: ReadonlySet<string> }
 
-/** Index of the first event id among the writes of `append`, after the log's end and the page. */
+/** Index of the first event id among the writes of `append`. The first two writes are the log's end and the page. */
 const MARKS_FROM = 2
 
 /** Returns how many of these events, from the first on, fit into one page of the log: at least one. */

@@ -6,7 +6,7 @@ import { KeysByAge } from '../core/keys-by-age.ts'
 import { DAY_MS } from '../core/time.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
-/** Reads the keys from which webhook secrets are derived, from the deployment's secret. Throws if it cannot be read. */
+/** Reads the keys from which webhook secrets are derived, from the secret `secretId`. Throws if that cannot be read. */
 export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<KeysByAge> {
   return readSecretJson(secretId, KeysByAge, client)
 }

@@ -53,7 +53,7 @@ export function createSender({
     const { promise, resolve: settle } = Promise.withResolvers<SendResult>()
     const sent = ask(url, {
       method: 'POST',
-      // Connections are not reused, because the host name may have another address by then.
+      // A connection is not reused, because the host name may lead to another address at the next delivery.
       agent: false,
       lookup,
       ...SOCKET,

@@ -78,9 +78,9 @@ export function webhooksStore(table: Table) {
     replace,
 
     /**
-     * Changes a webhook by `to`, starting from `read` if given. Calls `to` again if another request changes the webhook
-     * meanwhile. Returns the changed webhook; undefined if there is none. Throws `service_unavailable` if other
-     * requests keep changing it.
+     * Replaces a webhook by the result of `to`, which gets the stored webhook. `read` is the stored webhook if the
+     * caller has just read it. Calls `to` again if another request changes the webhook meanwhile. Returns the new
+     * webhook; undefined if no webhook has this key. Throws `service_unavailable` if other requests keep changing it.
      */
     async change(key: WebhookKey, to: (webhook: Webhook) => Webhook, read?: Webhook): Promise<Webhook | undefined> {
       let before = read ?? (await find(key))

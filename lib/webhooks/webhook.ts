@@ -49,12 +49,17 @@ const Millis = z.number().int()
  * sends them from the log.
  */
 export const Behind = z.object({
-  /** Lowest sequence number of an event that the webhook may not have accepted. */
+  /**
+   * Sequence number of the first event that the webhook has possibly not accepted. The retry begins with this event.
+   */
   from: z.number().int(),
   probeAt: Millis,
   /** Time until which one function run has claimed the webhook, so that no other run retries it. */
   claimedUntil: Millis.optional(),
-  /** True once the log's events are sent and new events are queued again. Events logged in between are still to be queued. */
+  /**
+   * True once the retry has reached the end of the log. New events are queued again from then on. Events that were
+   * logged just before that are still to be queued.
+   */
   isLive: z.boolean().default(false),
 })
 export type Behind = z.output<typeof Behind>
