@@ -195,8 +195,8 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const queue = find(QueueUrl)
       if (WaitTimeSeconds === 0 && broker.isFull(queue)) throw new SqsError('OverLimit')
       const { visibilitySeconds } = queue
-      const passedOver = WaitTimeSeconds === 0 ? lies.missedShare : 0
-      const poll = () => broker.receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, passedOver)
+      const missedShare = WaitTimeSeconds === 0 ? lies.missedShare : 0
+      const poll = () => broker.receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, missedShare)
       let received = poll()
       for (
         const until = Date.now() + WaitTimeSeconds * 1000;

@@ -14,6 +14,7 @@ import { showStates } from './controls/states.ts'
 import { startControls } from './controls.ts'
 import { startCurator } from './curator.ts'
 import { NODE_PROFILES } from './node-profiles.ts'
+import type { QueueFaults } from './queues/broker.ts'
 import { startReceiver } from './receiver.ts'
 import type { ServiceSettings, Switches } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
@@ -82,7 +83,8 @@ async function start(): Promise<void> {
   // sending more.
   stops.push(backends.stop, () => service.terminate())
   // Real SQS has these faults at times. They are switched on, so that developers meet such faults before production.
-  Object.assign(backends.queues.lies, { twice: 0.05, disorder: true, passedOver: 0.5, refused: 0.05 })
+  const faults: Partial<QueueFaults> = { twice: 0.05, disorder: true, missedShare: 0.5, refused: 0.05 }
+  Object.assign(backends.queues.lies, faults)
 
   say('Registering the clients with their vaults …')
   const [{ clientId, apiKey, otherApiKey }, states] = await Promise.all([

@@ -14,7 +14,7 @@ import {
   optionHelp,
   splitList,
 } from '../command.ts'
-import { createClient, getClient, issueKey, updateKeyLimits, revokeKey } from '../operations/clients.ts'
+import { createClient, getClient, issueKey, revokeKey, updateKeyLimits } from '../operations/clients.ts'
 
 const apiKey = ApiKey.shape.keyId.register(optionHelp, { value: 'id', meaning: 'The key, as in list-keys' })
 

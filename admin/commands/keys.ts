@@ -3,7 +3,7 @@ import { Timestamp } from '../../lib/core/codecs.ts'
 import { EdgeKeyHash } from '../../lib/frame/edge.ts'
 import { keyIdOf } from '../../lib/signing/keys.ts'
 import { buildCommand, type Commands, formatColumns, optionHelp } from '../command.ts'
-import { addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey, activateSigningKey } from '../operations/keys.ts'
+import { activateSigningKey, addEdgeKey, addSigningKey, removeEdgeKey, removeSigningKey } from '../operations/keys.ts'
 
 const signingKey = z.string().register(optionHelp, { value: 'id', meaning: 'The key, as in list-signing-keys' })
 

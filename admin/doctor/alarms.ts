@@ -45,7 +45,11 @@ export async function countSubscribers(
 }
 
 /** Checks that a stage's alarms reach a confirmed subscriber. */
-export function checkSubscribers({ confirmed, pending }: SubscriberCounts, stage: Stage, alarmsOf: AlarmScope): Finding {
+export function checkSubscribers(
+  { confirmed, pending }: SubscriberCounts,
+  stage: Stage,
+  alarmsOf: AlarmScope,
+): Finding {
   const [name, topic] =
     alarmsOf === 'edge'
       ? ['alarms of the edge', `${edgeAlarmsTopicName(stage)} in ${EDGE_REGION}`]

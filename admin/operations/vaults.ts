@@ -104,10 +104,10 @@ export async function addVault(
 /** Lists reasons to refuse a vault. Each names the command-line option that adds the vault in spite of it. */
 function refusalsOf(
   { protocol }: Vault,
-  { measured, untried, contradictions: mixedUp }: SimulatedTrip,
+  { measured, untried, contradictions }: SimulatedTrip,
   unknownVersion: string | undefined,
 ): [AcceptedFlaw, string][] {
-  const refusals: [AcceptedFlaw, string][] = mixedUp.map((seen) => [
+  const refusals: [AcceptedFlaw, string][] = contradictions.map((seen) => [
     'accept-mixed-up',
     `The vault is mixed up: ${seen}`,
   ])

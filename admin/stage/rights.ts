@@ -26,7 +26,11 @@ export function listOperatorPermissions({ account, region, arn }: AwsIdentity, s
  * Returns the IAM permissions that a deploy needs: to assume CDK's deploy role, to create this role if CDK is not bootstrapped, and those
  * of an operator.
  */
-export function listDeployPermissions(identity: AwsIdentity, stage: Stage, isBootstrapped: boolean): ResourcePermission[] {
+export function listDeployPermissions(
+  identity: AwsIdentity,
+  stage: Stage,
+  isBootstrapped: boolean,
+): ResourcePermission[] {
   const { account, region, arn } = identity
   const [, partition] = arn.split(':')
   const role = `arn:${partition}:iam::${account}:role/cdk-hnb659fds-deploy-role-${account}-${region}`

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import * as z from 'zod'
 import type { Item } from '../aws/requests.ts'
-import { UnknownSchemaError } from '../aws/requests.ts'
+import { UnknownFormError } from '../aws/requests.ts'
 import { buildItem, parseItem, type Table } from '../aws/table.ts'
 import { ChainId } from '../chain/registry.ts'
 import { inBatches } from '../core/batches.ts'
@@ -180,9 +180,7 @@ function parseRecorded(item: StoredEvents): RecordedEvents {
   const recorded = parseItem(RecordedEvents, item)
   const unknown = recorded.events.find(({ name }) => !isKnownEvent(name))
   if (unknown)
-    throw new UnknownSchemaError(
-      `A newer version recorded the event ${unknown.name}, which this version does not know.`,
-    )
+    throw new UnknownFormError(`A newer version recorded the event ${unknown.name}, which this version does not know.`)
   return recorded
 }
 

@@ -123,7 +123,7 @@ export class TableError extends Error {
 }
 
 /** Error for an item that does not match the schema of this version. A newer version has probably written the item. */
-export class UnknownSchemaError extends TableError {
+export class UnknownFormError extends TableError {
   override readonly name = 'UnknownFormError'
 }
 

@@ -5,7 +5,7 @@ import { inBatches } from '../core/batches.ts'
 import { runConcurrently } from '../core/side-by-side.ts'
 import { any, type Change, type Condition, is, missing, set } from './conditions.ts'
 import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
-import { TableError, UnknownSchemaError } from './requests.ts'
+import { TableError, UnknownFormError } from './requests.ts'
 
 /**
  * Options of a read. Reads are strongly consistent by default. An eventually consistent read may return data that are a
@@ -217,7 +217,7 @@ export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.outp
   const { success, data, error } = schema.safeParse(item)
   if (success) return data
   const fields = error.issues.slice(0, MAX_NAMED).map(({ path, message }) => `${path.join('.')}: ${message}`)
-  throw new UnknownSchemaError(`This version does not know the form of an item: ${fields.join('; ')}`)
+  throw new UnknownFormError(`This version does not know the form of an item: ${fields.join('; ')}`)
 }
 
 /** Builds the DynamoDB item that stores a value under this key. */

@@ -106,7 +106,7 @@ export class ResponseTooLarge extends FailedTry {
 
 /**
  * Sends one HTTP request and returns its response, whatever the status. Throws FailedTry if there is no connection,
- * after the deadline, for a redirect, or for a success that is not JSON. Throws AnswerTooLarge if the body exceeds
+ * after the deadline, for a redirect, or for a success that is not JSON. Throws ResponseTooLarge if the body exceeds
  * `mostBytes`.
  */
 export async function sendOnce(

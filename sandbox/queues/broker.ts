@@ -204,15 +204,15 @@ export function createBroker({
     /**
      * Receives at most `most` messages and hides them for `hiddenSeconds`. Messages that were received too often move
      * to the dead-letter queue. Messages of noisy tenants come last; among them, tenants with fewer messages in flight
-     * come first. `passedOver` is the share of visible messages that are missed.
+     * come first. `missedShare` is the share of visible messages that are missed.
      */
-    receive(queue: Queue, most: number, hiddenSeconds: number, passedOver: number): Message[] {
+    receive(queue: Queue, most: number, hiddenSeconds: number, missedShare: number): Message[] {
       const inFlight = listInFlight(queue)
       const noisy = countNoisy(inFlight)
       const noise = ({ group = '' }: Message) => noisy.get(group) ?? 0
       const room = Math.min(most, lies.maxInFlight - inFlight.length)
       const visible = queue.messages.filter(
-        ({ visibleAt }) => visibleAt <= now() && !(passedOver > 0 && random() < passedOver),
+        ({ visibleAt }) => visibleAt <= now() && !(missedShare > 0 && random() < missedShare),
       )
       const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
       const given = lies.shortBatches ? Math.min(room, 1 + Math.floor(random() * most)) : room
