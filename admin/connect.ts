@@ -41,7 +41,7 @@ import { pinStore } from '../lib/vaults/pin-store.ts'
 import { attemptsStore } from '../lib/webhooks/attempts-store.ts'
 import { eventLogStore } from '../lib/webhooks/log-store.ts'
 import { parseMessageGroup } from '../lib/webhooks/queue.ts'
-import { readWebhookKeys } from '../lib/webhooks/secret.ts'
+import { readWebhookSecretKeys } from '../lib/webhooks/secret.ts'
 import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { type Admin, AdminError } from './admin.ts'
@@ -110,7 +110,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
     deadLetters: createDeadLetters(queues, 'local', { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(open('webhooks'), sharedNow),
-      readWebhookKeys: () => readWebhookKeys(webhookKeySecretName('local'), secrets),
+      readWebhookKeys: () => readWebhookSecretKeys(webhookKeySecretName('local'), secrets),
       webhookReach: 'loopback',
       enqueue: (messages, options) =>
         sendMessages(deliveryQueueUrl, messages, { ...options, groupOf: parseMessageGroup, client: queues }),
@@ -152,7 +152,7 @@ export function connectStage(stage: Stage): Admin {
     deadLetters: createDeadLetters(sqsClient(), stage, { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(open('webhooks'), sharedNow),
-      readWebhookKeys: () => readWebhookKeys(webhookKeySecretName(stage)),
+      readWebhookKeys: () => readWebhookSecretKeys(webhookKeySecretName(stage)),
       webhookReach: 'public',
       enqueue: async (messages, options) =>
         await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, {

@@ -1,14 +1,14 @@
 import type { RandomBytes } from '../lib/clients/api-key.ts'
 import type { KeysByAge } from '../lib/core/keys-by-age.ts'
-import { listGivenUp, listUndelivered, selectAttempts } from '../lib/webhooks/attempts.ts'
+import { listGivenUpEvents, listUndeliveredEvents, selectAttempts } from '../lib/webhooks/attempts.ts'
 import type { AttemptsStore } from '../lib/webhooks/attempts-store.ts'
 import type { EventType } from '../lib/webhooks/event.ts'
 import type { EventLogStore } from '../lib/webhooks/log-store.ts'
 import type { Enqueue } from '../lib/webhooks/queue.ts'
 import type { WebhookReach } from '../lib/webhooks/reach.ts'
 import { registerWebhook } from '../lib/webhooks/register.ts'
-import { listStatuses, type NewWebhook } from '../lib/webhooks/responses.ts'
-import { resume } from '../lib/webhooks/resume.ts'
+import { listWebhookStatuses, type NewWebhook } from '../lib/webhooks/responses.ts'
+import { resumeWebhook } from '../lib/webhooks/resume.ts'
 import type { WebhooksStore } from '../lib/webhooks/store.ts'
 import type { WebhookKey } from '../lib/webhooks/webhook.ts'
 
@@ -53,12 +53,15 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServi
   return {
     add: async (clientId: string, webhook: NewWebhook) =>
       registerWebhook({ ...dependencies, webhookKeys: await readWebhookKeys() }, clientId, webhook),
-    list: (clientId: string) => listStatuses(dependencies, clientId),
+    list: (clientId: string) => listWebhookStatuses(dependencies, clientId),
     remove: (clientId: string, id: string) => webhooks.remove(clientId, id),
 
     /** Lists the given-up events of a client's webhooks, at most a hundred per webhook. */
     async listGivenUp(clientId: string): Promise<GivenUpEvent[]> {
-      const giving = (await listAttempts(clientId)).map(({ key, of }) => ({ key, events: listGivenUp(of, now()) }))
+      const giving = (await listAttempts(clientId)).map(({ key, of }) => ({
+        key,
+        events: listGivenUpEvents(of, now()),
+      }))
       const logged = await eventLog.getEvents(
         clientId,
         giving.flatMap(({ events }) => events),
@@ -77,10 +80,10 @@ export function webhooksAdmin({ readWebhookKeys, ...dependencies }: WebhookServi
      */
     async resume(clientId: string): Promise<ResumeCounts> {
       const behind = (await listAttempts(clientId)).filter(
-        ({ webhook, of }) => webhook.behind || listUndelivered(of, now()).length > 0,
+        ({ webhook, of }) => webhook.behind || listUndeliveredEvents(of, now()).length > 0,
       )
       const active = behind.filter(({ webhook }) => !webhook.disabledAt)
-      for (const { key } of active) await resume(dependencies, key, { isAnew: true })
+      for (const { key } of active) await resumeWebhook(dependencies, key, { isAnew: true })
       return { resumed: active.length, disabled: behind.length - active.length }
     },
 

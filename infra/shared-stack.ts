@@ -10,8 +10,8 @@ import { buildVariables, type Resource, type SecretResource, type Uses } from '.
 import { Alarms, addAlarmsTopic } from './alarms.ts'
 import { addBudget } from './budget.ts'
 import {
-  buildAccountVariables,
   alarmsTopicName,
+  buildAccountVariables,
   configSecretName,
   identitySecretName,
   type Stage,

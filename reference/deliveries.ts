@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type EventType, WebhookEvent, WebhookTestEvent } from '../lib/webhooks/event.ts'
 
 /** Description of webhook deliveries, as Markdown. */
-export const DELIVERY = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
+export const DELIVERY_DESCRIPTION = `A delivery is a \`POST\` of one event as JSON to the URL of a webhook. It is signed by
 [Standard Webhooks](https://www.standardwebhooks.com).
 
 * **At least once.** An event can arrive twice, with the same \`id\`.
@@ -39,7 +39,7 @@ export const DeliveryHeaders = z.object({
  * Effects of the responses to a webhook delivery, by HTTP status as OpenAPI writes it (such as `2XX`). `name` is the
  * response's name in the OpenAPI document.
  */
-export const DELIVERY_ANSWERS = {
+export const DELIVERY_RESPONSES = {
   '2XX': {
     name: 'Delivered',
     description: 'The event is delivered if the response comes within 5 seconds. Its body is not read.',

@@ -3,7 +3,7 @@ import { Amount } from '../lib/core/codecs.ts'
 import { defineError, type ErrorCode } from '../lib/core/errors.ts'
 import { fieldErrors } from '../lib/core/field.ts'
 import { type EndpointContract, isSigned, scopeOf, TAGS } from '../lib/frame/contract.ts'
-import { DELIVERIES, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
+import { DELIVERIES, DELIVERY_DESCRIPTION, DELIVERY_RESPONSES, DeliveryHeaders } from './deliveries.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { INTRODUCTION } from './introduction.ts'
 
@@ -195,7 +195,7 @@ function operation(contract: EndpointContract, components: Components, example?:
 function deliveries(components: Components) {
   for (const header of parameters('header', DeliveryHeaders, components)) components.parameters[header.name] = header
   const sent = Object.keys(DeliveryHeaders.shape).map((name) => ({ $ref: `#/components/parameters/${name}` }))
-  const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { name, description }]) => {
+  const answers = Object.entries(DELIVERY_RESPONSES).map(([status, { name, description }]) => {
     components.responses[name] = { description }
     return [status, { $ref: `#/components/responses/${name}` }] as const
   })
@@ -217,7 +217,7 @@ function deliveries(components: Components) {
 }
 
 /** Webhook deliveries have a tag of their own, separate from the operations that register webhooks. */
-const EVENTS = { name: 'Events', description: DELIVERY }
+const EVENTS = { name: 'Events', description: DELIVERY_DESCRIPTION }
 
 /** Returns the name of a contract's operation: its title in camel case. */
 export function operationId({ title }: EndpointContract): string {

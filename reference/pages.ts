@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineError } from '../lib/core/errors.ts'
 import { type EndpointContract, scopeOf, TAGS } from '../lib/frame/contract.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
-import { DELIVERIES, DELIVERY, DELIVERY_ANSWERS, DeliveryHeaders } from './deliveries.ts'
+import { DELIVERIES, DELIVERY_DESCRIPTION, DELIVERY_RESPONSES, DeliveryHeaders } from './deliveries.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { exampleBlocks, exampleRequest, jsonBlock } from './examples.ts'
 import { INTRODUCTION } from './introduction.ts'
@@ -90,11 +90,13 @@ function operationPage(contract: EndpointContract): string {
 }
 
 function eventsPage(): string {
-  const answers = Object.entries(DELIVERY_ANSWERS).map(([status, { description }]) => `| ${status} | ${description} |`)
+  const answers = Object.entries(DELIVERY_RESPONSES).map(
+    ([status, { description }]) => `| ${status} | ${description} |`,
+  )
   const shown = new Map<string, string>()
   return joinBlocks([
     '# Events',
-    DELIVERY,
+    DELIVERY_DESCRIPTION,
     'How to receive and try them: [Webhooks](../guides/webhooks.md).',
     '## Headers',
     ...fieldTable(DeliveryHeaders),

@@ -18,7 +18,7 @@ import { createSigningKey, publicKeyOf, SigningKeys } from '../lib/signing/keys.
 import type { PublicKey } from '../lib/signing/public-key.ts'
 import { deployBridge, deployBridgeTokens } from './bridge.ts'
 import { moveToNow, PAST_SECONDS, playHistory } from './chains/history.ts'
-import { playStates, type States } from './chains/states.ts'
+import { prepareStates, type States } from './chains/states.ts'
 import { deployLocalWorld, type LocalWorld } from './chains/world.ts'
 import { type RunningChain, startChain } from './chains.ts'
 import { type Database, localCredentials, startDynamo } from './dynamo.ts'
@@ -29,7 +29,7 @@ import { GOLDRUSH_KEY } from './providers/goldrush.ts'
 import { type Providers, startProviders } from './providers.ts'
 import { type LocalQueues, startQueues } from './queues.ts'
 import { createRelayer, type Relayer } from './relayer.ts'
-import { createRewards, type Rewards } from './rewards.ts'
+import { createRewardOperator, type RewardOperator } from './rewards.ts'
 
 /** Running local versions of all services that the Lambda functions call. */
 export type Backends = {
@@ -41,7 +41,7 @@ export type Backends = {
   readonly queues: LocalQueues
   readonly providers: Providers
   readonly relayer: Relayer
-  readonly rewards: Rewards
+  readonly rewards: RewardOperator
   /**
    * Prepared deposits, withdrawals, rewards and transfers in each status, such as pending; undefined unless `withPast` and `withStates` are
    * true.
@@ -120,9 +120,9 @@ export async function startBackends(options: BackendsOptions = {}): Promise<Back
     }),
   ])
   const relayer = createRelayer({ chains })
-  const rewards = createRewards({ chains })
+  const rewards = createRewardOperator({ chains })
   const toNow = () => Promise.all(chains.map((chain) => moveToNow(chain, Date.now)))
-  const states = withPast && withStates ? await playStates(chains, { relayer, rewards }, toNow) : undefined
+  const states = withPast && withStates ? await prepareStates(chains, { relayer, rewards }, toNow) : undefined
   if (withPast && !withStates) await toNow()
   if (withPast && blockSeconds) await Promise.all(chains.map((chain) => chain.keepTime(blockSeconds)))
   const bridge = { url: '' }

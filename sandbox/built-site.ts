@@ -42,7 +42,7 @@ export function pageHeaders(policy: string): Readonly<Record<string, string>> {
  * Returns functions that build and read a website. `refresh` rebuilds the website if a source is newer than the last build. Only one build
  * runs at a time.
  */
-export function builtSite({ folder, sources, build }: SiteOptions) {
+export function createSiteBuilder({ folder, sources, build }: SiteOptions) {
   const index = join(folder, 'index.html')
   const ending = new AbortController()
   let running: Promise<void> | undefined

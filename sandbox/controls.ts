@@ -11,17 +11,17 @@ import {
   type Control,
   chainName,
   Digits,
+  DurationBody,
   jsonOnly,
   requireToken,
-  Seconds,
   TokenAddress,
   VaultAddress,
 } from './controls/control.ts'
-import { nodeControls } from './controls/nodes.ts'
-import { rewardControls } from './controls/rewards.ts'
+import { buildNodeControls } from './controls/nodes.ts'
+import { buildRewardControls } from './controls/rewards.ts'
 import type { ShownState } from './controls/states.ts'
-import { transferControls } from './controls/transfers.ts'
-import { webhookControls } from './controls/webhooks.ts'
+import { buildTransferControls } from './controls/transfers.ts'
+import { buildWebhookControls } from './controls/webhooks.ts'
 import type { Curator } from './curator.ts'
 import { upgradeToCopy } from './deploy.ts'
 import type { FakeService } from './fake.ts'
@@ -29,7 +29,7 @@ import { listen } from './listen.ts'
 import type { Node } from './nodes.ts'
 import type { Receiver } from './receiver.ts'
 import type { Relayer, TrackedDeposit } from './relayer.ts'
-import type { Rewards } from './rewards.ts'
+import type { RewardOperator } from './rewards.ts'
 import { callRpc } from './rpc.ts'
 import { transact } from './transactions.ts'
 
@@ -38,7 +38,7 @@ export type ControlledParts = {
   readonly chains: readonly (RunningChain &
     Pick<LocalWorld, 'vaults' | 'tokens' | 'unlisted' | 'rewardToken'> & { readonly hosts: readonly Node[] })[]
   readonly relayer: Relayer
-  readonly rewards: Rewards
+  readonly rewards: RewardOperator
   readonly curator: Pick<Curator, 'settle'>
   /** Fakes of the outside services by name, such as `coingecko`. */
   readonly sources: Readonly<Record<string, FakeService>>
@@ -201,8 +201,8 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
         ),
       ),
     },
-    'The bridge': transferControls(relayer, Chain),
-    Rewards: rewardControls(rewards, chains, Chain),
+    'The bridge': buildTransferControls(relayer, Chain),
+    Rewards: buildRewardControls(rewards, chains, Chain),
     'A chain': {
       'chains/stop': buildControl(
         'All nodes of a chain stop. The wallet shows the last known figures; deposits get 503.',
@@ -248,7 +248,7 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
         },
       ),
     },
-    Nodes: nodeControls(chains, Chain),
+    Nodes: buildNodeControls(chains, Chain),
     'The API': {
       'api/tamper': buildControl(
         'A man in the middle changes the receiver in deposits and withdrawals. The wallet refuses them before you sign.',
@@ -262,7 +262,7 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
       ),
       'api/throttle': buildControl(
         'The API responds 429 to every call for so many seconds. The wallet waits and tries again.',
-        Seconds,
+        DurationBody,
         { seconds: 10 },
         ({ seconds }) => {
           throttledUntil = Date.now() + seconds * 1000
@@ -306,7 +306,7 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
         ),
       ),
     },
-    Webhooks: webhookControls(receiver),
+    Webhooks: buildWebhookControls(receiver),
     Money: {
       'accounts/mint': buildControl(
         'An account gets test money.',
@@ -333,7 +333,7 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
     Time: {
       'chains/advance': buildControl(
         'The clocks of all chains move forward, for good. Events become final, cooldowns end, transfers expire.',
-        Seconds,
+        DurationBody,
         { seconds: 3600 },
         ({ seconds }) => relayer.advance(seconds),
       ),

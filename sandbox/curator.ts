@@ -21,7 +21,7 @@ type VaultQuery = { readonly chainId?: number | undefined; readonly vaultAddress
  * Mints `gain` (in the asset's smallest unit) for an asynchronous vault, raises the vault's valuation by it, and settles pending requests.
  * Sends transactions from the accounts with the vault's roles, which must be local accounts. Throws if the vault's contract reverts.
  */
-export async function settle(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
+export async function settleRequests(chain: LocalChain, vault: Address, { gain = 0n } = {}): Promise<Settlement> {
   const settleVault = (await isAsyncVault(chain, vault)) ? settleAsyncVault : settleLagoon
   return settleVault(chain, vault, gain)
 }
@@ -52,7 +52,7 @@ export function startCurator(options: {
   }
 
   const settlePending = async (chain: LocalChain, vault: Address) =>
-    !stopped && (await hasPending(chain, vault)) ? [await settle(chain, vault)] : []
+    !stopped && (await hasPending(chain, vault)) ? [await settleRequests(chain, vault)] : []
   const settleChain = async ({ chain, vaults }: CuratedChain) => {
     for (const vault of vaults) {
       await settlePending(chain, vault).catch(onError)

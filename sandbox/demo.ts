@@ -8,18 +8,18 @@ import { playAccount } from './demos/account.ts'
 import { playEvents, printEvents } from './demos/events.ts'
 import { playPortfolio } from './demos/portfolio.ts'
 import { playRewards } from './demos/rewards.ts'
-import { playStates } from './demos/states.ts'
-import { playCrossChain, playSameChain, playWithdrawals, type VaultStage } from './demos/vaults.ts'
+import { printStates } from './demos/states.ts'
+import { playCrossChain, playSameChain, playWithdrawals, type VaultDemoContext } from './demos/vaults.ts'
 import { type LocalState, readState } from './start/state.ts'
 
-const DEMOS: Record<string, (stage: VaultStage, user: LocalAccount) => Promise<void>> = {
+const DEMOS: Record<string, (stage: VaultDemoContext, user: LocalAccount) => Promise<void>> = {
   'same-chain': playSameChain,
   'cross-chain': playCrossChain,
   withdraw: playWithdrawals,
   rewards: playRewards,
   account: playAccount,
   portfolio: playPortfolio,
-  states: ({ state, say }) => playStates(state, say, process.argv[3]),
+  states: ({ state, say }) => printStates(state, say, process.argv[3]),
   events: ({ state, say }) => playEvents(state, say),
 }
 const startedAt = Date.now()
@@ -39,7 +39,7 @@ async function play(state: LocalState): Promise<void> {
   if (!user) throw new Error('There is no funded account.')
 
   const events = await printEvents(state, user.address, say)
-  const stage: VaultStage = {
+  const stage: VaultDemoContext = {
     state,
     user: user.address,
     client: { url: state.baseUrl, key: state.apiKey },

@@ -14,7 +14,7 @@ import { TABLES, type TableDefinition, type TableKey, tableName } from '../infra
 import { dynamoClient } from '../lib/aws/dynamo.ts'
 import { connectOperator } from '../lib/aws/operator-table.ts'
 import type { OperatorDynamo } from '../lib/aws/requests.ts'
-import { addTransactions, type Transactions } from './dynamo/transactions.ts'
+import { addTransactions, type TransactionSettings } from './dynamo/transactions.ts'
 
 /** DynamoDB name of each table of the service. */
 export type TableNames = Readonly<Record<TableKey, string>>
@@ -29,7 +29,7 @@ export type Database = {
 
 /** DynamoDB server inside this process, with settings by which tests control transactions. */
 export type LocalDynamo = Database & {
-  readonly transactions: Transactions
+  readonly transactions: TransactionSettings
 }
 
 /** Starts DynamoDB in this process on a free port with all tables, in memory or at a path on disk. */

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import type { SynthesizedStack } from './assembly.ts'
 import { localConfig } from './dynamo.ts'
 import { createFirewall } from './edge/firewall.ts'
-import { exchange, type RawHttpResponse } from './exchange.ts'
+import { type RawHttpResponse, sendHttpRequest } from './exchange.ts'
 import { listen } from './listen.ts'
 import { readBody } from './read-body.ts'
 import { deploy } from './template/deployed.ts'
@@ -185,7 +185,7 @@ export async function startEdge(
       return send(response, before.answer, { 'x-cache': 'Hit from cloudfront', age: String(age) })
     }
     const sent = { ...forwarded(headers, behavior, caching), ...forViewer(headers, address) }
-    const fresh = await exchange(`${originUrl}${url}`, { method, headers: sent, body })
+    const fresh = await sendHttpRequest(`${originUrl}${url}`, { method, headers: sent, body })
     const told = behavior.Compress && caching.isGzip && takesGzip(headers) ? compressed(fresh) : fresh
     const seconds = secondsOf(told, caching, config.CustomErrorResponses)
     if (method === 'GET' && seconds > 0)

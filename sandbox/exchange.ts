@@ -18,7 +18,7 @@ export type RequestParts = {
  * Sends a request to a local server, with a third of the CPU time of `fetch`. Unlike `fetch`, it keeps `.` and `..` in the path. Throws on
  * connection errors.
  */
-export function exchange(
+export function sendHttpRequest(
   url: string,
   { method = 'POST', headers = {}, body = '' }: RequestParts,
 ): Promise<RawHttpResponse> {

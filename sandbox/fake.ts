@@ -44,7 +44,7 @@ export type FakeRequest = Pick<ProviderRequest, 'headers' | 'body'> & {
 const REMEMBERED_REQUESTS = 1_000
 
 /** Creates a fake service that serves all requests below a path prefix, such as `/coingecko`. `answerTo` returns the correct replies. */
-export function fake(
+export function createFakeService(
   prefix: string,
   answerTo: (question: FakeRequest) => ProviderReply | Promise<ProviderReply>,
 ): FakeService {

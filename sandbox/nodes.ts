@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import * as z from 'zod'
-import { exchange } from './exchange.ts'
+import { sendHttpRequest } from './exchange.ts'
 import { listen } from './listen.ts'
 import type { NodeError, NodeProfile } from './node-profiles.ts'
 import { callRpc } from './rpc.ts'
@@ -265,7 +265,7 @@ async function forward(
   const body = calls.flatMap((call, id) => (call ? [{ jsonrpc: '2.0', ...withGasCap(call), id }] : []))
   if (body.length === 0) return []
   const headers = { 'content-type': 'application/json' }
-  const { text } = await exchange(target, { headers, body: JSON.stringify(body) })
+  const { text } = await sendHttpRequest(target, { headers, body: JSON.stringify(body) })
   const outcomes: Outcome[] = []
   for (const { id, ...outcome } of JSON.parse(text) as (Outcome & { id: number })[]) outcomes[id] = outcome
   return outcomes

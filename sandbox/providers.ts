@@ -15,7 +15,7 @@ import { fakeMerkl, type RewardedChain } from './providers/merkl.ts'
 import { fakeSecretsManager } from './providers/secrets-manager.ts'
 import { fakeSolana, SOLANA_TOKENS } from './providers/solana.ts'
 import type { Relayer } from './relayer.ts'
-import { createRewards, type Rewards } from './rewards.ts'
+import { createRewardOperator, type RewardOperator } from './rewards.ts'
 
 /** Fakes of the outside services that cannot run locally, all on one server. */
 export type Providers = {
@@ -47,10 +47,10 @@ export async function startProviders(options: {
   readonly secrets: Record<string, unknown>
   readonly chains: readonly (BridgedChain & IndexedChain & RewardedChain)[]
   readonly relayer: Relayer
-  readonly rewards?: Rewards
+  readonly rewards?: RewardOperator
   readonly now?: () => number
 }): Promise<Providers> {
-  const { secrets, chains, relayer, rewards = createRewards({ chains }), now = Date.now } = options
+  const { secrets, chains, relayer, rewards = createRewardOperator({ chains }), now = Date.now } = options
   const acrossApi = fakeAcross({ chains, relayer })
   const tokens = [...chains.flatMap(({ tokens, rewardToken = [] }) => tokens.concat(rewardToken)), ...SOLANA_TOKENS]
   const market = madeUpMarket(tokens)

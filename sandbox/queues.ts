@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { deadLetterQueueName, QUEUE_KEYS, QUEUES, type QueueKey, queueName } from '../infra/queues.ts'
 import { buildVariables, type QueueResource } from '../lib/frame/resources.ts'
 import { listen } from './listen.ts'
-import { ACCOUNT, createBroker, type Queue, type QueueCounts, type QueueFaults, split } from './queues/broker.ts'
+import { ACCOUNT_ID, createBroker, type Queue, type QueueCounts, type QueueFaults, split } from './queues/broker.ts'
 
 /** Local imitation of SQS with the service's queues. */
 export type LocalQueues = {
@@ -102,7 +102,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   })
   let stopped = false
 
-  const urlOf = ({ name }: Queue, host = new URL(endpoint).host) => `http://${host}/${ACCOUNT}/${name}`
+  const urlOf = ({ name }: Queue, host = new URL(endpoint).host) => `http://${host}/${ACCOUNT_ID}/${name}`
   const all = new Map(
     QUEUE_KEYS.map((key) => {
       const { visibilitySeconds, maxReceives: mostReceives, keptDays } = QUEUES[key]

@@ -87,7 +87,7 @@ type ShownRewards = {
 }
 
 /** Operator of the reward campaigns. It posts one Merkle tree after another to the reward contract. */
-export type Rewards = {
+export type RewardOperator = {
   readonly settings: {
     /**
      * Merkle tree whose rewards the fake of Merkl reports: the newest one, as the real Merkl does, or the one by which accounts can claim
@@ -132,7 +132,7 @@ export async function installDistributor(chain: LocalChain): Promise<void> {
 }
 
 /** Creates an operator of reward campaigns. A chain needs the reward contract only before the first call with its chain id. */
-export function createRewards({ chains }: { readonly chains: readonly LocalChain[] }): Rewards {
+export function createRewardOperator({ chains }: { readonly chains: readonly LocalChain[] }): RewardOperator {
   const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -140,7 +140,7 @@ export function createRewards({ chains }: { readonly chains: readonly LocalChain
     last = turn.catch(() => undefined)
     return turn
   }
-  const settings: Rewards['settings'] = {
+  const settings: RewardOperator['settings'] = {
     ...{ shows: 'newest', claimedLagSeconds: CLAIMED_LAG_SECONDS, requestsPerSecond: REQUESTS_PER_SECOND },
   }
   const find = (chainId: number) => {

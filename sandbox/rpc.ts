@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { exchange } from './exchange.ts'
+import { sendHttpRequest } from './exchange.ts'
 
 /** One JSON-RPC call. */
 export type RpcCall = { readonly method: string; readonly params: readonly unknown[] }
@@ -17,7 +17,7 @@ export async function callRpc(chain: { readonly rpcUrl: string }, calls: readonl
   if (calls.length === 0) return []
   const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
   const headers = { 'content-type': 'application/json' }
-  const { text } = await exchange(chain.rpcUrl, { headers, body: JSON.stringify(body) })
+  const { text } = await sendHttpRequest(chain.rpcUrl, { headers, body: JSON.stringify(body) })
   const results: unknown[] = []
   for (const { id, result, error } of Replies.parse(JSON.parse(text))) {
     if (error) throw new Error(`${calls[id]?.method} failed: ${error.message}`)

@@ -16,7 +16,7 @@ import { startCurator } from './curator.ts'
 import { NODE_PROFILES } from './node-profiles.ts'
 import type { QueueFaults } from './queues/broker.ts'
 import { startReceiver } from './receiver.ts'
-import type { ServiceSettings, Switches } from './start/service.ts'
+import type { BehaviourMessage, ServiceSettings } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
 import {
   ENV_FILE,
@@ -118,7 +118,7 @@ async function start(): Promise<void> {
   const receiver = await startReceiver(Date.now)
   stops.push(receiver.stop)
   const { admin, hosts } = backends
-  const switchService = (switches: Switches) => service.postMessage(switches)
+  const switchService = (switches: BehaviourMessage) => service.postMessage(switches)
   const controls = await startControls(
     {
       ...{ relayer, curator, receiver, rewards: backends.rewards },

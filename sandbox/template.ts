@@ -7,9 +7,9 @@ import { dynamoClient } from '../lib/aws/dynamo.ts'
 import type { SynthesizedStack } from './assembly.ts'
 import { createConsumers, type Mapping } from './consumers.ts'
 import { createTable, localConfig, localCredentials } from './dynamo.ts'
-import { type Aws, type AwsServices, type Call, type Principal, startAws } from './template/aws.ts'
+import { type Aws, type AwsCall, type AwsServices, type Principal, startAws } from './template/aws.ts'
 import { createContainers, type LambdaFunction } from './template/containers.ts'
-import { ACCOUNT, type Deployed, type DeployedResource, deploy, REGION } from './template/deployed.ts'
+import { ACCOUNT_ID, type DeployedResource, deploy, REGION, type ResourceFinder } from './template/deployed.ts'
 import { startHttpApi } from './template/gateway.ts'
 import { isAllowed, PolicyDocument, type Statement, TrustPolicy } from './template/policies.ts'
 
@@ -22,7 +22,7 @@ export type RunningTemplate = {
   readonly schedules: readonly { readonly name: string; readonly input: unknown; run(): Promise<unknown> }[]
   /** Invokes functions with all available queue messages. Returns the number of processed messages. */
   consume(): Promise<number>
-  calls(): Call[]
+  calls(): AwsCall[]
   names(): string[]
   logs(name: string): string
   stop(): Promise<void>
@@ -165,7 +165,7 @@ async function startOn(
         ...{ accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY, sessionToken: AWS_SESSION_TOKEN },
       },
     })
-    const QueueUrl = `${aws.url}/${ACCOUNT}/${EventSourceArn.split(':').at(-1)}`
+    const QueueUrl = `${aws.url}/${ACCOUNT_ID}/${EventSourceArn.split(':').at(-1)}`
     return {
       ...{ name: lambda.name, queueArn: EventSourceArn, batchSize: BatchSize, place: () => ({ client, QueueUrl }) },
       ...{ maxConcurrency: ScalingConfig.MaximumConcurrency, timeoutSeconds: lambda.timeoutSeconds, enqueuesItself },
@@ -212,7 +212,7 @@ async function startOn(
   }
 }
 
-async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
+async function createStores(deployed: ResourceFinder, { dynamodb, sqs, secretsmanager }: AwsServices): Promise<void> {
   const tables = dynamoClient(localConfig(dynamodb))
   const queues = new SQSClient(localConfig(sqs))
   const secrets = new SecretsManagerClient(localConfig(secretsmanager))
@@ -246,7 +246,7 @@ async function createStores(deployed: Deployed, { dynamodb, sqs, secretsmanager 
   }
 }
 
-function rolesOf(deployed: Deployed): ReadonlyMap<string, Role> {
+function rolesOf(deployed: ResourceFinder): ReadonlyMap<string, Role> {
   const policies = deployed('AWS::IAM::Policy', Policy)
   return new Map(
     deployed('AWS::IAM::Role', RoleProperties).flatMap(({ id, arn, properties }) => {
@@ -309,6 +309,6 @@ function credentialsOf(name: string) {
 }
 
 function principalOf(functionName: string, role: Role, sessionToken: string): Principal {
-  const arn = `arn:aws:sts::${ACCOUNT}:assumed-role/${role.name}/${functionName}`
+  const arn = `arn:aws:sts::${ACCOUNT_ID}:assumed-role/${role.name}/${functionName}`
   return { arn, sessionToken, statements: role.statements }
 }

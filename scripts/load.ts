@@ -1,7 +1,7 @@
 import { Console } from 'node:console'
 import * as z from 'zod'
 import type { BackendsDescription } from './load/backends.ts'
-import { type DriveResult, drive, readAnswer, type Target } from './load/drive.ts'
+import { type DriveResult, driveLoad, readAnswer, type Target } from './load/drive.ts'
 import { type ChildProcessHandle, startProcess } from './load/process.ts'
 import { readOptions } from './options.ts'
 
@@ -74,12 +74,12 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   ]
   for (const one of targets) {
     await verify(one)
-    await drive(one.targets, WARM_UP_SECONDS)
+    await driveLoad(one.targets, WARM_UP_SECONDS)
   }
   for (let left = seconds; left > 0; left -= TURN_SECONDS) {
     for (const one of targets) {
       await cpuOf(one)
-      const driven = await drive(one.targets, Math.min(left, TURN_SECONDS))
+      const driven = await driveLoad(one.targets, Math.min(left, TURN_SECONDS))
       one.turns.push({ ...driven, cpu: await cpuOf(one) })
       await verify(one)
       say(`  ${JSON.stringify(row(one, one.turns.slice(-1)))}`)

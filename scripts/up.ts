@@ -43,7 +43,8 @@ if (options) await main(options)
 
 async function main({ stages, yes, stage, domain, alarms, nodes, vault }: NonNullable<typeof options>): Promise<void> {
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stderr }) : undefined
-  const ask: Prompter | undefined = terminal && ((question, fallback) => terminal.question(`${question} [${fallback}]: `))
+  const ask: Prompter | undefined =
+    terminal && ((question, fallback) => terminal.question(`${question} [${fallback}]: `))
   const counted = CountsFile.parse(JSON.parse(await readFile(COUNTS_FILE, 'utf8')))
   try {
     const flags = { stage, domain, alarms, nodes, vault }

@@ -18,7 +18,7 @@ import { createFlow, type Sender } from '../client/src/flow.ts'
 import { type GetTransferStatusResponse, orThrow, prepareDeposit } from '../client/src/index.ts'
 import { parseApiKey } from '../lib/clients/api-key.ts'
 import type { LocalChain } from '../sandbox/chains.ts'
-import { settle } from '../sandbox/curator.ts'
+import { settleRequests } from '../sandbox/curator.ts'
 import { callRpc } from '../sandbox/rpc.ts'
 import { type BatchWalletBehaviour, createBatchWallet } from './support/batch-wallet.ts'
 import { createChainClient } from './support/chain-client.ts'
@@ -96,7 +96,7 @@ function settleAtOnce(chain: LocalChain, vault: Address) {
   globalThis.fetch = async (...request) => {
     const response = await fetch(...request)
     const text = await response.text()
-    if (text.includes('"status":"pending"') && text.includes('nextPollAfterMs')) await settle(chain, vault)
+    if (text.includes('"status":"pending"') && text.includes('nextPollAfterMs')) await settleRequests(chain, vault)
     return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$11'), response)
   }
 }
@@ -431,7 +431,7 @@ describe('In an asynchronous vault', () => {
     expect(await balanceOf(chain, vault.asset)).toBe(had)
 
     await deposit(sender, vaultAddress, userAddress, '4000000')
-    await settle(chain, vaultAddress)
+    await settleRequests(chain, vaultAddress)
     await claim(sender, place)
     const between = await balanceOf(chain, vault.asset)
     expect(await withdraw(sender, place, { max: true })).toMatchObject({ isAsync: true, isEstimate: true })

@@ -1,6 +1,6 @@
 import { isNativeCoin, poolAddress, toBridgedToken, verifyTransfer } from './bridge-calls.ts'
 import { type DecodedCall, decodeCall, type FunctionName, isSameAddress, type Transaction } from './calls.ts'
-import { refuseUnless, Refusal } from './refusal.ts'
+import { Refusal, refuseUnless } from './refusal.ts'
 import { describeRewardsClaim, verifyRewardsClaim } from './rewards-calls.ts'
 
 /** Facts about a vault that a caller knows from a source other than the response. */
@@ -250,7 +250,10 @@ function verifyRewards(input: JsonObject, answer: JsonObject): Step[] {
   const approval = readTransactions(answer['approval'], chainId, 0n)
   const operations = readTransactions(answer['operations'], chainId, 0n)
   const [operation] = operations
-  refuseUnless(operation !== undefined && operations.length === 1 && approval.length === 0, 'a claim is one transaction')
+  refuseUnless(
+    operation !== undefined && operations.length === 1 && approval.length === 0,
+    'a claim is one transaction',
+  )
   verifyCalls({ answer, user, sentOn: chainId, approval, operations })
   const rewards = readRewards(answer)
   verifyRewardsClaim(operation, user, rewards)
@@ -301,7 +304,10 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   refuseUnless(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
   refuseUnless(answer['isAsync'] === SETTLING_CALLS.includes(last.name), 'isAsync does not fit the withdrawal')
   if (last.name === 'withdraw' || last.name === 'cooldownAssets') {
-    refuseUnless(asked[0] === 'amount' && last.amount === readAmount(input['amount']), 'another amount would be withdrawn')
+    refuseUnless(
+      asked[0] === 'amount' && last.amount === readAmount(input['amount']),
+      'another amount would be withdrawn',
+    )
     return found
   }
   if (asked[0] === 'shares') refuseUnless(shares === readAmount(input['shares']), 'other shares would be given up')
@@ -310,7 +316,10 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   // A `max` withdrawal can consist only of shares whose request is settled, if the user has no others. Only the vault
   // knows their number, so the number is not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
-  refuseUnless(last.amount > 0n && (isSettledAlone || last.amount === shares), 'the shares differ from those of the answer')
+  refuseUnless(
+    last.amount > 0n && (isSettledAlone || last.amount === shares),
+    'the shares differ from those of the answer',
+  )
   if (last.name === 'syncRedeem') {
     const isBound =
       asked[0] === 'amount'
@@ -442,7 +451,12 @@ function verifyCalls({
   }
 }
 
-function buildContext(preparation: OfVault, input: JsonObject, answer: JsonObject, { vaults: pins, mostSent }: Known): Context {
+function buildContext(
+  preparation: OfVault,
+  input: JsonObject,
+  answer: JsonObject,
+  { vaults: pins, mostSent }: Known,
+): Context {
   const vault = readAddress(input['vaultAddress'])
   const chainId = Number(answer['chainId'])
   const pin = pins?.find((candidate) => isSameAddress(candidate.address, vault) && candidate.chainId === chainId)

@@ -1,6 +1,6 @@
 import { verifyRefundClaim } from './bridge-calls.ts'
 import { type Known, type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
-import { refuseUnless, type Reason, Refusal } from './refusal.ts'
+import { type Reason, Refusal, refuseUnless } from './refusal.ts'
 import { contentDigest, type Exchange, type PublicKey, type SignatureDetails, verifySignature } from './signature.ts'
 import type { Witness, Witnessed } from './witness.ts'
 

@@ -1,7 +1,15 @@
 import { isNativeCoin } from './bridge-calls.ts'
 import { encodeWord, isSameAddress } from './calls.ts'
 import { type DryRun, dryRun, type NodeAccess, openNode } from './node.ts'
-import { type JsonObject, type Preparation, readAddress, readAmount, readObject, readRewards, type Step } from './patterns.ts'
+import {
+  type JsonObject,
+  type Preparation,
+  readAddress,
+  readAmount,
+  readObject,
+  readRewards,
+  type Step,
+} from './patterns.ts'
 import { Refusal } from './refusal.ts'
 
 /** Caller's own blockchain node, and the tolerance for differences. */

@@ -12,13 +12,13 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { AccountSnapshot, LiveAccount } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { isPlausible } from './position.ts'
+import { hasPlausibleAmounts } from './position.ts'
 import { initialProgress, type RecallProgress, type RecordsStore } from './store.ts'
 import {
   type ChainAccount,
   createContradictionError,
   deriveUnrecordedEntries,
-  LeftOutError,
+  LeftOutVaultError,
   readUnrecordedEvents,
   type UnrecordedEvents,
   type VaultWithProgress,
@@ -90,10 +90,10 @@ export async function readAccountVaults(
     const [first] = failed
     if (!first) continue
     failures.push(...failed)
-    errors[chainId] = first instanceof LeftOutError ? first.reason : first.message
+    errors[chainId] = first instanceof LeftOutVaultError ? first.reason : first.message
     logger.warn('vaults not read', { chainId, code: first.code, reason: String(first.cause) })
   }
-  const outage = failures.find((failure) => !(failure instanceof LeftOutError))
+  const outage = failures.find((failure) => !(failure instanceof LeftOutVaultError))
   if (outage && Object.keys(errors).length === byChain.length && found.length === 0) throw outage
   const evidence = chains.flatMap((chain) => chain.evidence)
   return { vaults: found, errors: failures.length > 0 ? errors : undefined, evidence }
@@ -144,7 +144,7 @@ function addRecorded(
   const entries = [...(before ?? []), ...tail]
   if ('error' in live) return !before || entries.length > 0 ? live : undefined
   if (!before) return { error: tooManyEvents() }
-  if (isPlausible(entries, live.value)) return { value: { vault, entries, live: live.value, asOf } }
+  if (hasPlausibleAmounts(entries, live.value)) return { value: { vault, entries, live: live.value, asOf } }
   return entries.length > 0 ? { error: createContradictionError() } : undefined
 }
 
@@ -159,8 +159,8 @@ function entriesBefore(
   return recorded?.filter(({ blockNumber }) => blockNumber <= through)
 }
 
-function tooManyEvents(): LeftOutError {
-  return new LeftOutError('The user has too many events in a vault to show at once')
+function tooManyEvents(): LeftOutVaultError {
+  return new LeftOutVaultError('The user has too many events in a vault to show at once')
 }
 
 type Recorded = ReadonlyMap<Vault, readonly LedgerEntry[] | undefined>

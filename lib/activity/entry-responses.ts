@@ -34,7 +34,7 @@ const COOLDOWN_DESCRIPTIONS: typeof WITHDRAWAL_DESCRIPTIONS = {
 const EpochId = z.number().int().nullable()
 
 /** Response fields that identify the vault and the account. */
-export const placeFields = {
+export const vaultAndAccountFields = {
   vaultAddress: Address,
   vaultName: z.string().describe('Display name'),
   userAddress: Address,
@@ -42,7 +42,7 @@ export const placeFields = {
 }
 
 /** Response fields of the vault's asset and share tokens, with the current price and yield. */
-export const shareFields = {
+export const priceAndYieldFields = {
   apy: z.string().describe('Percent a year, two decimals; "0.00" if unknown (`annualYield` is then null)'),
   annualYield: Growth.nullable().describe('Growth a year, as of the vaults; null if unknown'),
   assetSymbol: z.string().describe("Symbol of the vault's asset"),
@@ -51,13 +51,13 @@ export const shareFields = {
   sharePrice: SharePrice,
 }
 
-const VaultNow = z.object(shareFields).describe('Current state of the vault')
+const VaultNow = z.object(priceAndYieldFields).describe('Current state of the vault')
 
 /** Deposit in API responses. */
 export const DepositResponse = z
   .object({
     depositId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
-    ...placeFields,
+    ...vaultAndAccountFields,
     status: HistoryStatus.describe('Status of the least advanced part'),
     statusDescription: z.string().describe('Status as text for users'),
     amounts: z
@@ -88,7 +88,7 @@ export const DepositEntry = DepositResponse.omit({ vaultName: true, source: true
 export const WithdrawalResponse = z
   .object({
     withdrawalId: z.string().describe('<chainId>-<transactionHash>-<logIndex>'),
-    ...placeFields,
+    ...vaultAndAccountFields,
     status: HistoryStatus.describe(
       'pending: a part waits for settlement. Else claimable: a part can be claimed. Else completed: a part was paid. Else cancelled',
     ),
@@ -127,7 +127,7 @@ export const WithdrawalEntry = WithdrawalResponse.omit({ vaultName: true }).meta
 type OnChain = { readonly vault: VaultOnChain; readonly live: LiveAccount }
 
 /** Builds the response fields of a vault's share token. `annualYield` is null if unknown. */
-export function buildShareNow({ vault, live }: OnChain, annualYield: Growth | null) {
+export function buildPriceAndYield({ vault, live }: OnChain, annualYield: Growth | null) {
   return {
     apy: yieldText({ annualYield }),
     annualYield,
@@ -139,18 +139,18 @@ export function buildShareNow({ vault, live }: OnChain, annualYield: Growth | nu
 }
 
 /** Builds the API response for a deposit. */
-export function depositResponse(
+export function buildDepositResponse(
   ofVault: AccountVault,
   deposit: Deposit,
   annualYield: Growth | null,
   source: DepositSource | undefined,
 ): z.output<typeof DepositResponse> {
   const { name: vaultName } = ofVault.vault
-  return { ...depositEntry(ofVault, deposit, annualYield), vaultName, ...(source && { source }) }
+  return { ...buildDepositEntry(ofVault, deposit, annualYield), vaultName, ...(source && { source }) }
 }
 
 /** Builds a deposit for webhook events. */
-export function depositEntry(
+export function buildDepositEntry(
   ofVault: OnChain,
   deposit: Deposit,
   annualYield: Growth | null,
@@ -165,7 +165,7 @@ export function depositEntry(
     status,
     statusDescription: DEPOSIT_DESCRIPTIONS[status],
     amounts: { depositedAssets: entry.assets, pendingDeposit, claimableShares, currentShares },
-    vault: buildShareNow(ofVault, annualYield),
+    vault: buildPriceAndYield(ofVault, annualYield),
     epochId: epochId(entry.requestId),
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,
@@ -173,16 +173,16 @@ export function depositEntry(
 }
 
 /** Builds the API response for a withdrawal. */
-export function withdrawalResponse(
+export function buildWithdrawalResponse(
   ofVault: AccountVault,
   withdrawal: Withdrawal,
   annualYield: Growth | null,
 ): z.output<typeof WithdrawalResponse> {
-  return { ...withdrawalEntry(ofVault, withdrawal, annualYield), vaultName: ofVault.vault.name }
+  return { ...buildWithdrawalEntry(ofVault, withdrawal, annualYield), vaultName: ofVault.vault.name }
 }
 
 /** Builds a withdrawal for webhook events. */
-export function withdrawalEntry(
+export function buildWithdrawalEntry(
   ofVault: OnChain,
   { entry, status, assets, claimTransactionHash, ...amounts }: Withdrawal,
   annualYield: Growth | null,
@@ -198,7 +198,7 @@ export function withdrawalEntry(
     shares: entry.shares,
     assets,
     amounts,
-    vault: buildShareNow(ofVault, annualYield),
+    vault: buildPriceAndYield(ofVault, annualYield),
     epochId: entry.kind === 'redeem' ? epochId(entry.requestId) : 0,
     timestamp: entry.timestamp,
     transactionHash: entry.transactionHash,

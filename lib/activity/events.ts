@@ -100,14 +100,14 @@ export function parseVaultEvents(
     const heardEvents = hearing.filter(isHeard).map(({ vault }) => ({ ...eventOf(vault), eventName: HEARD }))
     return [...concerned.map(eventOf), ...heardEvents]
   })
-  return standardize(vaults, events, ofAccount)
+  return standardizeEvents(vaults, events, ofAccount)
 }
 
 /**
  * Puts the accounts in events' arguments into the order of the ERC standard, because some vaults swap two accounts.
  * `events` must be all events of their transactions, or only those that name `ofAccount`.
  */
-export function standardize(
+export function standardizeEvents(
   vaults: readonly VaultOnChain[],
   events: readonly VaultEvent[],
   ofAccount?: Address,

@@ -31,10 +31,10 @@ type Valued = {
  * Vault's events with share values, and the ledger entries of accounts (deposits, withdrawals, transfers) that follow
  * from these events.
  */
-export type Posted = Valued & { readonly entries: readonly LedgerEntry[] }
+export type EventsWithEntries = Valued & { readonly entries: readonly LedgerEntry[] }
 
 /** Returns true if all amounts are from 0 to 2^256 - 1. A vault's contract can emit false events with any amounts. */
-export function hasPossibleAmounts({ ledger, events, entries, prices }: Posted): boolean {
+export function hasPossibleAmounts({ ledger, events, entries, prices }: EventsWithEntries): boolean {
   const ledgers = [ledger, ...events.flatMap((event) => event.ledger ?? [])]
   const amounts = entries.flatMap((entry) => [
     'assets' in entry ? (entry.assets ?? 0n) : 0n,
@@ -50,13 +50,13 @@ export function hasPossibleAmounts({ ledger, events, entries, prices }: Posted):
  * Adds share values to a vault's events, and derives the accounts' ledger entries. `ledger` has the vault's totals
  * before the events. The same events always give the same results.
  */
-export function valueAndFoldEvents(
+export function valueAndDeriveEntries(
   vault: VaultOnChain,
   { ledger, lastPrices = [] }: Priced,
   events: readonly VaultEvent[],
-): Posted {
+): EventsWithEntries {
   const valued = valueEvents(vault, ledger, events, lastPrices)
-  return { ...valued, entries: foldEvents(vault, valued.events) }
+  return { ...valued, entries: deriveLedgerEntries(vault, valued.events) }
 }
 
 /**
@@ -78,7 +78,7 @@ function valueEvents(
   const { books } = getProtocol(vault)
   let ledger = before
   const prices = new Map<bigint, NewPrice>()
-  const valued = transactionsOf(events).flatMap((transaction) => {
+  const valued = groupByTransaction(events).flatMap((transaction) => {
     const ledgers = books.foldLedgers?.(vault, ledger, transaction)
     const after = ledgers?.at(-1) ?? ledger
     ledger = after
@@ -88,7 +88,7 @@ function valueEvents(
       const { blockNumber, timestamp } = first.location
       prices.set(blockNumber, { price, timestamp, blockNumber, totalAssets: after.assets })
     }
-    const moves = findMoves(vault, transaction)
+    const moves = findShareTransfers(vault, transaction)
     return transaction.map((event, index) => {
       const moved = moves.get(event)
       if (!moved) return event
@@ -114,20 +114,20 @@ function readLedger(
  * Derives ledger entries (deposits, withdrawals, transfers) from a vault's events with share values, in order. Leaves
  * out entries that move nothing. The events that name an account are enough for that account's entries.
  */
-export function foldEvents(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
-  return transactionsOf(events)
+export function deriveLedgerEntries(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
+  return groupByTransaction(events)
     .flatMap((transaction) => foldTransaction(vault, transaction))
     .filter((entry) => !movesNothing(entry))
 }
 
 /** Groups events by transaction, in order. */
-export function transactionsOf(events: readonly VaultEvent[]): readonly VaultEvent[][] {
+export function groupByTransaction(events: readonly VaultEvent[]): readonly VaultEvent[][] {
   return [...Map.groupBy(events, ({ location }) => location.transactionHash).values()]
 }
 
 function foldTransaction(vault: VaultOnChain, events: readonly VaultEvent[]): LedgerEntry[] {
   const { books } = getProtocol(vault)
-  const moves = findMoves(vault, events)
+  const moves = findShareTransfers(vault, events)
   const done = books.entries(vault, events)
   return events.flatMap((event, index): LedgerEntry[] => {
     const own: OwnEntry[] = [...(done[index] ?? [])]
@@ -148,7 +148,10 @@ type OwnEntry = ReturnType<LedgerRules['entries']>[number][number]
  * Finds the shares that the events of a transaction move between owners, by event. A mint that no deposit event
  * explains is a fee. Its sender is the zero address.
  */
-export function findMoves(vault: VaultOnChain, events: readonly VaultEvent[]): ReadonlyMap<VaultEvent, ShareTransfer> {
+export function findShareTransfers(
+  vault: VaultOnChain,
+  events: readonly VaultEvent[],
+): ReadonlyMap<VaultEvent, ShareTransfer> {
   const { books } = getProtocol(vault)
   const explained = explainedTransfers(vault, books, events)
   const moves = new Map<VaultEvent, ShareTransfer>()

@@ -56,7 +56,7 @@ export function buildDeposits(entries: readonly LedgerEntry[], live: LiveAccount
 }
 
 /** Returns the cancelled assets of each deposit request, by ledger entry. */
-export function cancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
+export function computeCancelledAssets(entries: readonly LedgerEntry[]): ReadonlyMap<LedgerEntry, bigint> {
   return new Map(buildDepositQueue(entries).map(({ entry, cancelled }) => [entry, cancelled]))
 }
 

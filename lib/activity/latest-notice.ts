@@ -26,4 +26,4 @@ export const LatestNotice = z.object({
 export type LatestNotice = z.output<typeof LatestNotice>
 
 /** Maximum number of published events in non-final blocks per vault. Further events are published only once they are final. */
-export const MAX_LATEST = 100
+export const MAX_LATEST_NOTICES = 100

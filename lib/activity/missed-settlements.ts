@@ -24,7 +24,7 @@ export type MissedSettlements = z.output<typeof MissedSettlements>
 const MAX_MISSED = 100
 
 /** Updates a vault's missed settlements by its new events, in order. */
-export function addMissed(
+export function addMissedSettlements(
   before: MissedSettlements,
   books: Pick<LedgerRules, 'settlement' | 'settlementStep'>,
   events: readonly VaultEvent[],
@@ -64,7 +64,7 @@ export function addMissed(
  * Counts the settlements that should have included a pending request but did not settle it. Each settlement ends an
  * epoch, and epoch ids grow in steps of two. The distance of the ids therefore limits the count.
  */
-export function countMissed(
+export function countMissedSettlements(
   missed: MissedSettlements[RequestKind],
   { requestId, epochId }: { readonly requestId: number; readonly epochId: number },
 ): number {

@@ -2,7 +2,7 @@ import { max, sum } from '../core/bigint.ts'
 import { MAX_UINT256 } from '../core/codecs.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { type LiveAccount, sumCancelled } from '../protocols/protocol.ts'
-import { buildDeposits, cancelledAssets, type Deposit } from './history.ts'
+import { buildDeposits, computeCancelledAssets, type Deposit } from './history.ts'
 
 /** Account's position in a vault; amounts in the smallest units of asset and share. */
 export type Position = {
@@ -28,7 +28,7 @@ const KINDS_WITHOUT_POSITION: ReadonlySet<LedgerEntry['kind']> = new Set(['cance
 export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount): Position | null {
   const first = entries.find(({ kind }) => !KINDS_WITHOUT_POSITION.has(kind))
   if (!first) return null
-  const cancelled = cancelledAssets(entries)
+  const cancelled = computeCancelledAssets(entries)
   const deposits = buildDeposits(entries, live)
   const standing = deposits.filter(({ status }) => status !== 'cancelled')
 
@@ -63,7 +63,7 @@ export function buildPosition(entries: readonly LedgerEntry[], live: LiveAccount
 }
 
 /** Returns true if all amounts and their sum are from 0 to 2^256 - 1. A vault's contract can report false events and balances. */
-export function isPlausible(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
+export function hasPlausibleAmounts(entries: readonly LedgerEntry[], live: LiveAccount): boolean {
   const moved = sum(entries.map((entry) => ('assets' in entry ? (entry.assets ?? 0n) : 0n)))
   const { pendingAssets, claimableShares, shares, sharePrice } = live
   const { pendingRedeemShares, claimableRedeemShares, claimableRedeemAssets } = live

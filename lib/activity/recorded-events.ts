@@ -11,8 +11,8 @@ import { Ledger, type VaultEvent } from '../protocols/books.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import { isKnownEvent, standardize } from './events.ts'
-import { foldEvents, transactionsOf } from './fold.ts'
+import { isKnownEvent, standardizeEvents } from './events.ts'
+import { deriveLedgerEntries, groupByTransaction } from './fold.ts'
 import { buildLocationKey } from './ledger-entry.ts'
 
 /**
@@ -77,8 +77,8 @@ const SHARE_OF_VAULT = 4
  * account.
  */
 export function recordedItems(vault: VaultOnChain, events: readonly VaultEvent[]): Item[] {
-  return transactionsOf(events).flatMap((transaction) => {
-    const accounts = new Set(foldEvents(vault, transaction).map(({ account }) => account))
+  return groupByTransaction(events).flatMap((transaction) => {
+    const accounts = new Set(deriveLedgerEntries(vault, transaction).map(({ account }) => account))
     if (transaction.length <= MAX_WHOLE) {
       return [...accounts].flatMap((account) => buildRecorded(vault, account, transaction))
     }
@@ -116,7 +116,7 @@ export function namesAccount({ args }: VaultEvent, account: Address): boolean {
 }
 
 /** Derives an account's ledger entries from its recorded events in a vault, in order. */
-export function foldRecorded(
+export function deriveRecordedEntries(
   vault: VaultOnChain,
   account: Address,
   recorded: readonly RecordedEvents[],
@@ -126,9 +126,9 @@ export function foldRecorded(
       const location = { chainId, logIndex, ...at }
       return { eventName: name, args, vault: address, location, ...(ledger && { ledger }) }
     })
-    return standardize([vault], ofItem, isPartial && account)
+    return standardizeEvents([vault], ofItem, isPartial && account)
   })
-  return foldEvents(vault, events).filter((entry) => entry.account === account)
+  return deriveLedgerEntries(vault, events).filter((entry) => entry.account === account)
 }
 
 /**
@@ -136,7 +136,7 @@ export function foldRecorded(
  * with too many events. Reads pages in key order. The last event of a page can belong to a vault that is not wanted or
  * has too many events. The next page then starts after that vault.
  */
-export async function listRecorded(
+export async function listRecordedEvents(
   table: Table,
   account: Address,
   vaults: readonly VaultKey[],

@@ -9,7 +9,7 @@ import { isAsync } from '../protocols/vault-on-chain.ts'
 import { estimateSettlement } from '../vaults/settlement-waits.ts'
 import { findVault, type Vault } from '../vaults/vault.ts'
 import { readAccountEntries } from './account-vaults.ts'
-import { countMissed } from './missed-settlements.ts'
+import { countMissedSettlements } from './missed-settlements.ts'
 
 /** Milliseconds after which the API's caller should poll again for a settlement. Curators settle every few hours or days. */
 const SETTLEMENT_POLL_MS = 30_000
@@ -69,7 +69,7 @@ export async function readRequestStatus<R extends object>(
   const { pending, claimable, cancelled, requestId, epochId } = amounts(requests)
   const isNumbered = requestId !== null && epochId !== null
   const missedSettlements =
-    pending > 0n && isNumbered ? countMissed(progress?.missed?.[kind], { requestId, epochId }) : null
+    pending > 0n && isNumbered ? countMissedSettlements(progress?.missed?.[kind], { requestId, epochId }) : null
   return {
     requests,
     listEntries,

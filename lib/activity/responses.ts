@@ -7,7 +7,7 @@ import { Page, PageCursor, PageLimit } from '../core/page.ts'
 import type { Growth } from '../vaults/apy.ts'
 import { EstimatedSettlement } from '../vaults/settlement-waits.ts'
 import type { AccountVault } from './account-vaults.ts'
-import { buildShareNow, placeFields, shareFields } from './entry-responses.ts'
+import { buildPriceAndYield, priceAndYieldFields, vaultAndAccountFields } from './entry-responses.ts'
 import { HistoryStatus } from './ledger-entry.ts'
 import type { Position } from './position.ts'
 
@@ -34,7 +34,7 @@ export const RequestStatus = z.object({
   evidence: EvidenceList,
 })
 
-export const CancelledDeposit = Amount.describe(
+export const CancelledDepositAssets = Amount.describe(
   'Assets of cancelled deposit requests, which another cancellation returns',
 )
 export const CancelledRedeemShares = Amount.describe(
@@ -44,8 +44,8 @@ export const CancelledRedeemShares = Amount.describe(
 /** Position in API responses. */
 export const PositionResponse = z
   .object({
-    ...placeFields,
-    ...shareFields,
+    ...vaultAndAccountFields,
+    ...priceAndYieldFields,
     totalDepositedAssets: Amount.describe(
       "Deposits not cancelled, plus shares received at their value then; in the asset's smallest unit",
     ),
@@ -96,7 +96,7 @@ export const HistoryPage = z.object({
 })
 
 /** Builds the API response for a position. */
-export function positionResponse(
+export function buildPositionResponse(
   ofVault: AccountVault,
   { deposits: _, ...position }: Position,
   { account, annualYield }: { account: z.output<typeof Address>; annualYield: Growth | null },
@@ -107,7 +107,7 @@ export function positionResponse(
     vaultName: vault.name,
     userAddress: account,
     chainId: vault.chainId,
-    ...buildShareNow(ofVault, annualYield),
+    ...buildPriceAndYield(ofVault, annualYield),
     currentShares: live.shares,
     ...position,
   }

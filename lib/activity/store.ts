@@ -13,11 +13,11 @@ import { KnownPrices } from '../vaults/prices.ts'
 import { WaitsByKind } from '../vaults/settlement-waits.ts'
 import type { Vault, VaultKey } from '../vaults/vault.ts'
 import { vaultPartition } from '../vaults/vault.ts'
-import type { Posted } from './fold.ts'
-import { LatestNotice, MAX_LATEST } from './latest-notice.ts'
+import type { EventsWithEntries } from './fold.ts'
+import { LatestNotice, MAX_LATEST_NOTICES } from './latest-notice.ts'
 import { MissedSettlements } from './missed-settlements.ts'
 import { OpenRequest } from './open-requests.ts'
-import { foldRecorded, listRecorded, recordedItems } from './recorded-events.ts'
+import { deriveRecordedEntries, listRecordedEvents, recordedItems } from './recorded-events.ts'
 
 /**
  * Recording progress of a vault: the block up to which its events are recorded, with values for the next run of the
@@ -53,7 +53,7 @@ export const VaultProgress = KnownPrices.extend({
    */
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
   /** Events in non-final blocks that were published to clients, or are about to be, in order of detection. */
-  latest: z.array(LatestNotice).max(MAX_LATEST).optional(),
+  latest: z.array(LatestNotice).max(MAX_LATEST_NOTICES).optional(),
   /**
    * `isFinal`: true if the vault is paused in final blocks. `change`: a pause or resumption that is not final yet.
    * `since`: first block at which the scheduled job saw that change.
@@ -73,7 +73,7 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
 }
 
 /** A vault, and its new events to record. */
-export type VaultRecords = Pick<Posted, 'events'> & { readonly vault: VaultOnChain }
+export type VaultRecords = Pick<EventsWithEntries, 'events'> & { readonly vault: VaultOnChain }
 
 const ProgressItem = VaultProgress.extend({ pk: z.string() })
 
@@ -107,8 +107,8 @@ export function recordsStore(table: Table) {
      * undefined for a vault with too many events.
      */
     async listEntries(account: Address, vaults: readonly VaultOnChain[]): Promise<(LedgerEntry[] | undefined)[]> {
-      const recorded = await listRecorded(table, account, vaults)
-      return vaults.map((vault, index) => recorded[index] && foldRecorded(vault, account, recorded[index]))
+      const recorded = await listRecordedEvents(table, account, vaults)
+      return vaults.map((vault, index) => recorded[index] && deriveRecordedEntries(vault, account, recorded[index]))
     },
 
     getProgress,

@@ -1,12 +1,12 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import * as z from 'zod'
 import {
+  type BlockRange,
   compareLocation,
   Log,
   type LogFilter,
   logsRequest,
   parseResult,
-  type Range,
   readTimestamps,
 } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
@@ -27,10 +27,16 @@ import {
   TRANSFER_TOPIC,
   VAULT_EVENT_TOPICS,
 } from './events.ts'
-import { findMoves, hasPossibleAmounts, type Posted, transactionsOf, valueAndFoldEvents } from './fold.ts'
+import {
+  type EventsWithEntries,
+  findShareTransfers,
+  groupByTransaction,
+  hasPossibleAmounts,
+  valueAndDeriveEntries,
+} from './fold.ts'
 import { namesAccount } from './recorded-events.ts'
 import type { VaultProgress } from './store.ts'
-import { lastMoves, listMoves, readCallsAt, valueMoves } from './value-moves.ts'
+import { addTransferValues, listTransfersToValue, readCallsAtBlocks, selectLastTransfers } from './value-moves.ts'
 
 type RecordsEnd = Pick<VaultProgress, 'through' | 'timestamp' | 'ledger' | 'lastPrices'>
 
@@ -50,7 +56,7 @@ export type UnrecordedEventsByVault = ReadonlyMap<Vault, Result<UnrecordedEvents
 export type ChainAccount = { readonly reader: ChainReader; readonly account: Address; readonly now: () => number }
 
 /** Error for a vault that is left out of a response though its chain can be read. The response contains `reason`. */
-export class LeftOutError extends AppError {
+export class LeftOutVaultError extends AppError {
   readonly reason: string
 
   constructor(reason: string) {
@@ -101,7 +107,7 @@ export async function readUnrecordedEvents(
     readWhole(on, current, to).then((tails) => tails ?? readOfAccount(on, current, to)),
     readOfAccount(on, behind, to),
   ])
-  const failure = { error: new LeftOutError('The history of a vault is still being read') }
+  const failure = { error: new LeftOutVaultError('The history of a vault is still being read') }
   return await valueTails(on, followed, new Map([...old.map(({ vault }): Read => [vault, failure]), ...read.flat()]))
 }
 
@@ -115,18 +121,18 @@ async function valueTails(
     const tail = tails.get(vault)
     const events = tail && 'value' in tail ? tail.value.events : []
     const isNew = (event: VaultEvent) => event.location.blockNumber > through && namesAccount(event, on.account)
-    return listMoves(vault, events.filter(isNew))
+    return listTransfersToValue(vault, events.filter(isNew))
   })
   if (moved.length === 0) return tails
-  const moves = lastMoves(moved, MAX_MOVES)
+  const moves = selectLastTransfers(moved, MAX_MOVES)
   const calls = moves.map(({ call, event }) => ({ call, block: event.location.blockNumber }))
   // A failed read is ignored. The transfers are then valued at the last known price.
-  const read = await toResult(readCallsAt(on.reader, calls))
+  const read = await toResult(readCallsAtBlocks(on.reader, calls))
   const values = 'value' in read ? read.value.values : []
   return new Map(
     [...tails].map(([vault, tail]): Read => {
       if ('error' in tail) return [vault, tail]
-      return [vault, { value: { ...tail.value, events: valueMoves(tail.value.events, moves, values) } }]
+      return [vault, { value: { ...tail.value, events: addTransferValues(tail.value.events, moves, values) } }]
     }),
   )
 }
@@ -147,7 +153,7 @@ export async function deriveUnrecordedEntries(
   // Other accounts' events can set the share price. A complete list (`isWhole`) contains these events. A vault without
   // price events needs none, because the values of its shares were read from the contract.
   const isEnough = isWhole || !getProtocol(vault).books.foldLedgers
-  const posted = isEnough ? valueAndFoldEvents(vault, progress, own) : await postOfAccount(on, followed, own)
+  const posted = isEnough ? valueAndDeriveEntries(vault, progress, own) : await postOfAccount(on, followed, own)
   const entries = posted.entries.filter(({ account }) => account === on.account)
   if (!hasPossibleAmounts({ ...posted, entries })) throw createContradictionError()
   return entries
@@ -161,17 +167,17 @@ async function postOfAccount(
   on: ChainAccount,
   followed: VaultWithProgress,
   own: readonly VaultEvent[],
-): Promise<Posted> {
+): Promise<EventsWithEntries> {
   const { vault, progress } = followed
-  const moved = transactionsOf(own).flatMap((transaction) => [...findMoves(vault, transaction).keys()])
+  const moved = groupByTransaction(own).flatMap((transaction) => [...findShareTransfers(vault, transaction).keys()])
   const last = moved.at(-1)?.location.blockNumber
-  if (last === undefined) return valueAndFoldEvents(vault, progress, own)
+  if (last === undefined) return valueAndDeriveEntries(vault, progress, own)
   const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
   // Up to the block of the account's last share transfer, `all` has every event that changes the price. In later blocks
   // it has only the account's events, so these are valued separately.
   const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
-  const before = valueAndFoldEvents(vault, progress, all.filter(isBefore))
-  const after = valueAndFoldEvents(
+  const before = valueAndDeriveEntries(vault, progress, all.filter(isBefore))
+  const after = valueAndDeriveEntries(
     vault,
     { ledger: before.ledger },
     all.filter((event) => !isBefore(event)),
@@ -197,7 +203,7 @@ async function readWhole(
   const read = await toResult(readEvents(on, followed, [filter, ...buildForeignTransferFilters(vaults)], to))
   if ('value' in read) return divide(followed, read.value, true)
   const { error } = read
-  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutError)
+  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutVaultError)
   return isOutage ? vaults.map((vault) => [vault, read]) : undefined
 }
 
@@ -222,10 +228,10 @@ async function readOfAccount(
   const { error } = read
   // An attacker can create too many events of an account in one vault. The other vaults must not wait long for that vault.
   const isLate = error.code === 'upstream_timeout'
-  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutError)
+  const isOutage = error.code === 'upstream_unavailable' && !(error instanceof LeftOutVaultError)
   const maxHalvings = isOutage ? 0 : isLate ? 1 : MAX_HALVINGS
   if (followed.length === 1 || halvings >= maxHalvings) {
-    const failure = isLate ? new LeftOutError('The last events of a vault could not be read in time') : error
+    const failure = isLate ? new LeftOutVaultError('The last events of a vault could not be read in time') : error
     return followed.map(({ vault }) => [vault, { error: failure }])
   }
   const half = Math.ceil(followed.length / 2)
@@ -281,10 +287,10 @@ async function readEvents(
 async function readAllLogs(
   { reader, now }: ChainAccount,
   filter: LogFilter,
-  [from, to]: Range,
+  [from, to]: BlockRange,
   first?: RpcOutcome,
 ): Promise<readonly Log[]> {
-  const tooMany = new LeftOutError('A vault has too many recent events to read at once; they appear once recorded')
+  const tooMany = new LeftOutVaultError('A vault has too many recent events to read at once; they appear once recorded')
   if (first && 'result' in first) {
     if (Array.isArray(first.result) && first.result.length > MAX_EVENTS) throw tooMany
     return parseResult(z.array(Log), first)

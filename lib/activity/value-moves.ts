@@ -1,29 +1,29 @@
 import { isHex, numberToHex } from 'viem'
-import { type Call, decodeReturnValues } from '../chain/call.ts'
+import { type ContractCall, decodeReturnValues } from '../chain/call.ts'
 import { compareLocation } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { toResult } from '../core/result.ts'
 import type { Ledger, VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import { findMoves, transactionsOf } from './fold.ts'
+import { findShareTransfers, groupByTransaction } from './fold.ts'
 
 type Move = {
   readonly event: VaultEvent
   readonly shares: bigint
   readonly wholeShare: bigint
-  readonly call: Call<bigint>
+  readonly call: ContractCall<bigint>
 }
 
 /**
  * Lists the share transfers of a vault without price events; empty for other vaults. Each has the contract call that
  * returns its value.
  */
-export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): Move[] {
+export function listTransfersToValue(vault: VaultOnChain, events: readonly VaultEvent[]): Move[] {
   const { shareValue } = getProtocol(vault)
   if (!shareValue) return []
   const wholeShare = 10n ** BigInt(vault.shareDecimals)
-  const moved = transactionsOf(events).flatMap((transaction) => [...findMoves(vault, transaction)])
+  const moved = groupByTransaction(events).flatMap((transaction) => [...findShareTransfers(vault, transaction)])
   return moved.flatMap(([event, { shares }]) =>
     shares > 0n ? [{ event, shares, wholeShare, call: shareValue(vault, shares) }] : [],
   )
@@ -33,7 +33,7 @@ export function listMoves(vault: VaultOnChain, events: readonly VaultEvent[]): M
  * Adds values to the events of these share transfers. `values` are in the order of `moves`, in the asset's smallest
  * unit, undefined if unknown.
  */
-export function valueMoves(
+export function addTransferValues(
   events: readonly VaultEvent[],
   moves: readonly Move[],
   values: readonly (bigint | undefined)[],
@@ -54,7 +54,7 @@ export function valueMoves(
 }
 
 /** Returns the last share transfers in block order, at most `max` transfers. */
-export function lastMoves(moves: readonly Move[], max: number): Move[] {
+export function selectLastTransfers(moves: readonly Move[], max: number): Move[] {
   return moves.toSorted((one, other) => compareLocation(one.event.location, other.event.location)).slice(-max)
 }
 
@@ -71,9 +71,9 @@ type Read<T> = { readonly values: readonly (T | undefined)[]; readonly isForgott
  * the last 128 blocks. A reader that compares two hosts needs the states on both. Throws only `upstream_timeout` and
  * `upstream_unavailable`, because a retry may then succeed.
  */
-export async function readCallsAt<T>(
+export async function readCallsAtBlocks<T>(
   reader: ChainReader,
-  calls: readonly { readonly call: Call<T>; readonly block: bigint }[],
+  calls: readonly { readonly call: ContractCall<T>; readonly block: bigint }[],
 ): Promise<Read<T>> {
   if (calls.length === 0) return { values: [], isForgotten: false }
   const requests = calls.map(({ call: { to, data }, block }) => ({

@@ -1,7 +1,7 @@
 import type { Hash, Hex } from 'viem'
-import { call } from '../chain/call.ts'
+import { buildContractCall } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
-import type { Finality } from '../chain/finality.ts'
+import type { ChainFinality } from '../chain/finality.ts'
 import {
   BlockHeader,
   blockRequest,
@@ -127,7 +127,7 @@ export const FILLED = 2n
 export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[], { withHash = false } = {}) {
   const { pool: address } = getBridge(destination)
   const plans = relayHashes.map((relayHash) => {
-    const calls = { status: call(address, poolAbi, 'fillStatuses', [relayHash]) }
+    const calls = { status: buildContractCall(address, poolAbi, 'fillStatuses', [relayHash]) }
     return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.status)
   })
   return destination.read(plans, { withHash })
@@ -173,7 +173,7 @@ const NEAR_BLOCKS = 4n
 export async function findFinalBlock(
   { budget }: Pick<Poll, 'budget'>,
   source: ChainReader,
-  { head, tagged = head, isFinal }: Finality,
+  { head, tagged = head, isFinal }: ChainFinality,
   known: BlockHeader = { number: 0n, timestamp: 0n },
 ): Promise<BlockHeader> {
   if (isFinal(tagged)) return tagged

@@ -1,4 +1,4 @@
-import { call } from '../chain/call.ts'
+import { buildContractCall } from '../chain/call.ts'
 import { finalityRequests, parseFinality } from '../chain/finality.ts'
 import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
 import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
@@ -259,7 +259,7 @@ async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: T
   budget.spend(1)
   const { depositor, token } = findRefundRecipient(deposit)
   const address = getBridge(source).pool
-  const owed = call(address, poolAbi, 'getRelayerRefund', [token, depositor])
+  const owed = buildContractCall(address, poolAbi, 'getRelayerRefund', [token, depositor])
   const { value } = await source.readOne(
     buildReadPlan({ address, slots: {}, calls: { owed } }, ({ answers }) => answers.owed),
   )

@@ -1,7 +1,7 @@
 import { type Address, type Hash, isAddressEqual, numberToHex, toEventSelector } from 'viem'
 import * as z from 'zod'
-import { call, requireValue } from '../chain/call.ts'
-import { type Finality, finalityRequests, parseFinality } from '../chain/finality.ts'
+import { buildContractCall, requireValue } from '../chain/call.ts'
+import { type ChainFinality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { HexText, Quantity } from '../chain/hex.ts'
 import {
   type BlockHeader,
@@ -123,7 +123,7 @@ export function filterByDepositor<T>(
 
 type Mined = {
   readonly receipt: Receipt
-  readonly finality?: Finality | undefined
+  readonly finality?: ChainFinality | undefined
   readonly sent: SourceHashRecord | undefined
   readonly sender?: SourceHashRecord['sender']
 }
@@ -243,7 +243,7 @@ async function readUserOperation(poll: Poll, question: SourceRequest, head: Bloc
 async function readGone(
   poll: Poll,
   { sourceChainId, hash, account, index }: SourceRequest,
-  { sent, finality }: { readonly sent: SourceHashRecord; readonly finality: Finality | undefined },
+  { sent, finality }: { readonly sent: SourceHashRecord; readonly finality: ChainFinality | undefined },
 ): Promise<SourceResult> {
   const source = poll.getReader(sourceChainId)
   const unchanged: SourceResult = { isFinal: false, sent }
@@ -327,7 +327,11 @@ async function findReplacement(
 async function isImpossible(
   poll: Poll,
   source: ChainReader,
-  { sent, terms, finality }: { readonly sent: SourceHashRecord; readonly terms: Terms; readonly finality: Finality },
+  {
+    sent,
+    terms,
+    finality,
+  }: { readonly sent: SourceHashRecord; readonly terms: Terms; readonly finality: ChainFinality },
 ): Promise<boolean> {
   const { budget } = poll
   const final = await findFinalBlock(poll, source, finality)
@@ -343,7 +347,7 @@ async function isImpossible(
     const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
     return (used !== undefined && used > BigInt(nonce)) || age > MAX_QUOTE_AGE_SECONDS
   }
-  const { to, data } = call(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
+  const { to, data } = buildContractCall(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
   const [buffer] = await budget.ask(source, [{ method: 'eth_call', params: [{ to, data }, 'latest'] }])
   return age > parseResult(Quantity, buffer)
 }

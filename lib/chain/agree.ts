@@ -491,14 +491,14 @@ function failAlike([one, other]: readonly Attempt<unknown>[]): boolean {
 }
 
 function equal<T>(older: T, newer: T): T | undefined {
-  return textOf(older) === textOf(newer) ? older : undefined
+  return serializeForComparison(older) === serializeForComparison(newer) ? older : undefined
 }
 
 /**
  * Serializes a value, so that the values of two hosts can be compared. A Map is written as its entries. Throws an Error
  * for a function, because functions cannot be compared.
  */
-export function textOf(value: unknown): string {
+export function serializeForComparison(value: unknown): string {
   return stringify(value, (key, one: unknown) => {
     if (typeof one === 'function') throw new Error(`${key} is a function: two of them cannot be compared.`)
     return one instanceof Map ? [...one] : one
@@ -506,7 +506,7 @@ export function textOf(value: unknown): string {
 }
 
 function textOfError({ code, details }: AppError): string {
-  return textOf([code, details])
+  return serializeForComparison([code, details])
 }
 
 function buildDisagreementError(pair: Pair<unknown>): AppError {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { min } from '../core/bigint.ts'
 import { Address, TransactionHash } from '../core/codecs.ts'
 import type { HttpEnvironment } from '../core/http.ts'
-import { type CombineValues, createAgreement, type GetReader, type RunAgreed, textOf } from './agree.ts'
+import { type CombineValues, createAgreement, type GetReader, type RunAgreed, serializeForComparison } from './agree.ts'
 import { maxNodeLag } from './blocks.ts'
 import { requireValue } from './call.ts'
 import { HexText, Quantity } from './hex.ts'
@@ -62,7 +62,7 @@ function sameValues<T extends ComparedRead>(
   const combine = sameOutcomes(chain, extraCalls)
   return (older, newer, heads) => {
     const [ofOlder, ofNewer] = [older, newer].map(({ value, values, blocks }) =>
-      textOf([value, values, at === undefined ? undefined : blocks]),
+      serializeForComparison([value, values, at === undefined ? undefined : blocks]),
     )
     const isEqual = ofOlder === ofNewer && areOfOneMinute(older.block, newer.block)
     const outcomes = isEqual ? combine(older.outcomes, newer.outcomes, heads) : undefined
@@ -160,7 +160,7 @@ function lowerText(value: unknown, without: readonly string[] = []): string {
  * Returns a reader for plans whose parsed values contain functions. Functions cannot be compared, so the reader
  * compares the contracts' unparsed results.
  */
-export function compareByResults(reader: ChainReader): ChainReader {
+export function createRawComparingReader(reader: ChainReader): ChainReader {
   type Results = Parameters<ReadPlan<unknown>['parse']>[0]
   const toResults = <T>(plan: ReadPlan<T>): ReadPlan<Results> => ({
     ...plan,

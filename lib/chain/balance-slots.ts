@@ -39,7 +39,7 @@ export type BalanceSlotTest = {
  * Builds the test that finds the account's balance slot in these tokens. Each slot that may hold the balance gets a
  * different test balance.
  */
-export function balanceProbe(tokens: readonly Address[], account: Address): BalanceSlotTest {
+export function buildBalanceSlotTest(tokens: readonly Address[], account: Address): BalanceSlotTest {
   const slots = balanceSlots(account)
   const stateDiff = Object.fromEntries(slots.map((slot, index) => [slot, amountWord(FIRST_AMOUNT + BigInt(index))]))
   return {

@@ -16,7 +16,7 @@ import { badResponse } from '../core/errors.ts'
 import { numberAt } from './multicall.ts'
 
 /** A read-only call of a contract, and the decoder of its return data. */
-export type Call<T> = {
+export type ContractCall<T> = {
   readonly to: Address
   readonly data: Hex
   readonly decode: (data: Hex) => T
@@ -26,15 +26,15 @@ export type Call<T> = {
  * Return values by the names of their calls. A value is undefined if the contract has no such function, reverted, or
  * returned another type.
  */
-export type ReturnValues<Calls extends Record<string, Call<unknown>>> = {
-  readonly [Name in keyof Calls]: Calls[Name] extends Call<infer T> ? T | undefined : never
+export type ReturnValues<Calls extends Record<string, ContractCall<unknown>>> = {
+  readonly [Name in keyof Calls]: Calls[Name] extends ContractCall<infer T> ? T | undefined : never
 }
 
 /**
  * Builds the call `functionName(...args)` of the contract at `to`. Throws unless the ABI has exactly one such function
  * with this number of parameters.
  */
-export function call<
+export function buildContractCall<
   const abi extends Abi,
   name extends ContractFunctionName<abi, 'pure' | 'view'>,
   const args extends ContractFunctionArgs<abi, 'pure' | 'view', name>,
@@ -43,7 +43,7 @@ export function call<
   abi: abi,
   functionName: name,
   args: args,
-): Call<ContractFunctionReturnType<abi, 'pure' | 'view', name, args>> {
+): ContractCall<ContractFunctionReturnType<abi, 'pure' | 'view', name, args>> {
   // The cast is right: arguments of any function are a list.
   const values = args as readonly unknown[]
   const { selector, encode, decode } = coderOf(abi, functionName, values.length)
@@ -78,7 +78,7 @@ export function requireUint256<T extends object>(amounts: T): T {
 
 /** Decodes the return data of calls, in order. A value is undefined if its call has no data, or data of another type. */
 export function decodeReturnValues<T>(
-  calls: readonly Call<T>[],
+  calls: readonly ContractCall<T>[],
   returned: readonly (Hex | undefined)[] = [],
 ): (T | undefined)[] {
   return calls.map(({ decode }, index) => {

@@ -10,7 +10,7 @@ import type { RpcOutcome, RpcRequest } from './rpc.ts'
  * A chain's latest block and the newest block at its tag `safe` or `finalized`, as one node reports them. Both decide
  * whether a block is final.
  */
-export type Finality = {
+export type ChainFinality = {
   readonly head: BlockHeader
   /** Block that the node returns for the chain's tag, `safe` or `finalized`; undefined if the node does not know the tag. */
   readonly tagged: BlockHeader | undefined
@@ -28,7 +28,10 @@ export function finalityRequests({ finality }: EvmChain): [RpcRequest, RpcReques
 }
 
 /** Parses the outcomes of `finalityRequests`. Throws `upstream_bad_answer` if the node returned no latest block. */
-export function parseFinality({ finality }: EvmChain, [tag, latest]: readonly (RpcOutcome | undefined)[]): Finality {
+export function parseFinality(
+  { finality }: EvmChain,
+  [tag, latest]: readonly (RpcOutcome | undefined)[],
+): ChainFinality {
   const head = parseResult(BlockHeader, latest)
   const taggedHeader = BlockHeader.safeParse(tag && 'result' in tag ? tag.result : undefined).data
   // Another node behind the same URL may return a tagged block above the latest block. The latest block then replaces it.

@@ -160,7 +160,7 @@ async function readRound(
   const logs: Log[] = []
   for (const [index, outcome] of outcomes.entries()) {
     // The cast is right: there is one outcome for each range.
-    const [start, end] = ranges[index] as Range
+    const [start, end] = ranges[index] as BlockRange
     if (!('error' in outcome)) {
       for (const log of parseResult(z.array(Log), outcome)) logs.push(log)
       continue
@@ -208,11 +208,11 @@ function sizeAfter({ refusal, blocks }: RpcError, refusedSize: bigint): bigint |
 }
 
 /** Range of block numbers, both ends included. */
-export type Range = readonly [from: bigint, to: bigint]
+export type BlockRange = readonly [from: bigint, to: bigint]
 
 /** Cuts the blocks from `from` to `to` into ranges of `size` blocks, and returns at most the first `most` ranges. */
-export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): Range[] {
-  const ranges: Range[] = []
+export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): BlockRange[] {
+  const ranges: BlockRange[] = []
   for (let start = from; start <= to && ranges.length < most; start += size) {
     ranges.push([start, min(start + size - 1n, to)])
   }
@@ -220,7 +220,7 @@ export function rangesOf(from: bigint, to: bigint, size: bigint, most: number): 
 }
 
 /** Returns the eth_getLogs request for the events of the filter in these blocks. */
-export function logsRequest(filter: LogFilter, [from, to]: Range): RpcRequest {
+export function logsRequest(filter: LogFilter, [from, to]: BlockRange): RpcRequest {
   return {
     method: 'eth_getLogs',
     params: [{ ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(to) }],

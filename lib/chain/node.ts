@@ -4,8 +4,8 @@ import { inBatches } from '../core/batches.ts'
 import { FailedTry, type HttpEnvironment, type HttpResponse, ResponseTooLarge, sendOnce } from '../core/http.ts'
 import { logger } from '../core/logger.ts'
 import { createLearntLimits, type LearntLimits } from './lessons.ts'
-import { codeOfStatus, type Meaning, meaningOf, NodeError, parseLimit } from './refusal.ts'
-import { blockOf, countBlocks, featureOf, isEventCall, rangeOf } from './request.ts'
+import { classifyNodeError, codeOfStatus, NodeError, type NodeErrorMeaning, parseLimit } from './refusal.ts'
+import { blockOf, countBlocks, featureOf, isEventsRequest, rangeOf } from './request.ts'
 import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 
 /** A node's result or error of one call. The refusal `busy` means that the node may serve the same call a moment later. */
@@ -125,14 +125,15 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     const places = requests.flatMap((request, index) => (isInRange(last, request) ? [index] : []))
     const [place = 0] = places
     if (requests.length > 1 && places.length !== 1) return sendHalves(requests, options)
-    const isRefused = (request: RpcRequest, index: number) => index === place || (index > place && isEventCall(request))
+    const isRefused = (request: RpcRequest, index: number) =>
+      index === place || (index > place && isEventsRequest(request))
     const again = requests.filter((request, index) => !isRefused(request, index))
     const outcomes = await sendCut(again, options)
     return requests.map((request, index): NodeOutcome => {
       // The cast is right: each call that was sent again has an outcome.
       if (!isRefused(request, index)) return outcomes.shift() as NodeOutcome
       const blocks = index === place ? blocksBefore(last, request) : undefined
-      const refusal = isEventCall(request) && areEvents ? 'results' : 'unserved'
+      const refusal = isEventsRequest(request) && areEvents ? 'results' : 'unserved'
       return { error: { code: TOO_LARGE, refusal, ...(blocks !== undefined && { blocks }) } }
     })
   }
@@ -140,7 +141,11 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   async function refusedBatch(batch: Batch, error: NodeError, answer: HttpResponse, options: SendOptions) {
     const { requests, body } = batch
     const { status } = answer
-    if (meaningOf(error, status, undefined) === 'batch' && !batch.isPlain && (requests.length > 1 || error.message)) {
+    if (
+      classifyNodeError(error, status, undefined) === 'batch' &&
+      !batch.isPlain &&
+      (requests.length > 1 || error.message)
+    ) {
       const limit = parseLimit(error.message, requests.length, 'calls')
       if (requests.length === 1 || limit !== undefined) {
         lessons.learn(CALLS, requests.length === 1 ? 0 : (limit ?? 1))
@@ -155,7 +160,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
       return outcomes
     }
 
-    const meanings = requests.map((request) => meaningOf(error, status, request))
+    const meanings = requests.map((request) => classifyNodeError(error, status, request))
     const isReason = meanings.map((meaning) => meaning !== 'busy' && meaning !== 'unserved')
     const reasons = requests.filter((_, index) => isReason[index])
     const [only, ...others] = requests
@@ -219,7 +224,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   /** Converts a node's error to the outcome of one call. Records a limit if the node will refuse such calls again. */
   function refuse(request: RpcRequest, error: NodeError, status = 200): NodeOutcome {
     const { code } = error
-    const meaning = meaningOf(error, status, request)
+    const meaning = classifyNodeError(error, status, request)
     switch (meaning) {
       case 'call':
         return { error: { code } }
@@ -257,7 +262,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
     { status, retryAfterSeconds }: HttpResponse,
     code: FailedTry['code'],
     error?: NodeError,
-    meaning?: Meaning,
+    meaning?: NodeErrorMeaning,
   ): FailedTry {
     if (retryAfterSeconds !== undefined) {
       pausedUntil = now() + Math.min(retryAfterSeconds * 1000, MAX_RETRY_AFTER_MS)

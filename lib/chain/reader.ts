@@ -2,7 +2,7 @@ import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, par
 import { inBatches } from '../core/batches.ts'
 import { badResponse } from '../core/errors.ts'
 import { LAST_SECOND } from '../core/time.ts'
-import { type Call, call, decodeReturnValues, type ReturnValues } from './call.ts'
+import { buildContractCall, type ContractCall, decodeReturnValues, type ReturnValues } from './call.ts'
 import type { Evidence } from './evidence.ts'
 import {
   type BlockHeader,
@@ -25,13 +25,13 @@ import {
 } from './multicall.ts'
 import type { EvmChain } from './registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from './rpc.ts'
-import { encodeStorageCall, OVERRIDE_DIGITS, parseStorage, storageOverrides } from './storage.ts'
+import { buildCodeOverrides, encodeStorageCall, OVERRIDE_DIGITS, parseStorage } from './storage.ts'
 
 /** Named reads for one contract: words of its own storage (32 bytes each), and calls to it or to other contracts. */
 export type NamedReads = {
   readonly address: Address
   readonly slots: Readonly<Record<string, Hex>>
-  readonly calls: Readonly<Record<string, Call<unknown>>>
+  readonly calls: Readonly<Record<string, ContractCall<unknown>>>
 }
 
 /** Results of one contract's named reads: storage words and return values. */
@@ -44,7 +44,7 @@ export type NamedResults<R extends NamedReads> = {
 export type ReadPlan<T> = {
   readonly address: Address
   readonly slots: readonly Hex[]
-  readonly calls: readonly Call<unknown>[]
+  readonly calls: readonly ContractCall<unknown>[]
   readonly parse: (read: { readonly words: readonly bigint[]; readonly answers: readonly unknown[] }) => T
 }
 
@@ -115,10 +115,10 @@ const ARBITRUM = 42161
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])
 
 const BLOCK_CALLS = [
-  call(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
-  call(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
+  buildContractCall(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
+  buildContractCall(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
 ]
-const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, call(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])]
+const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, buildContractCall(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])]
 
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 
@@ -333,7 +333,7 @@ function requestsFor(
   const stored = plans.filter(hasStorage)
   const views = aggregate(plans.flatMap(({ calls }) => calls))
   if (stored.length === 0) return [views]
-  return [views, aggregate(stored.flatMap(storageCallOf), storageOverrides(stored.map(({ address }) => address)))]
+  return [views, aggregate(stored.flatMap(storageCallOf), buildCodeOverrides(stored.map(({ address }) => address)))]
 }
 
 function hasStorage({ slots }: ReadPlan<unknown>): boolean {
@@ -376,7 +376,7 @@ function findHash({ number, hash, parentHash }: HashedHeader, block: BlockHeader
 }
 
 function decodeGroups(
-  blockCalls: readonly Call<bigint>[],
+  blockCalls: readonly ContractCall<bigint>[],
   groups: readonly (readonly AggregateCall[])[],
   outcome: RpcOutcome | undefined,
 ) {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { blockOf, featureOf, hasOverrides, isEventCall, isOptional } from './request.ts'
+import { blockOf, featureOf, hasOverrides, isEventsRequest, isOptional } from './request.ts'
 import type { RpcRequest } from './rpc.ts'
 
 /** Maximum characters of a node's error message that are read. The meaning is at the message's beginning. */
@@ -25,7 +25,7 @@ export type NodeError = z.output<typeof NodeError>
  * * `unsupported`: the node lacks the method, or state overrides.
  * * `busy`: the node gets too many requests, or has no healthy backend. `unserved`: any other fault of the node.
  */
-export type Meaning = 'call' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'busy' | 'unserved'
+export type NodeErrorMeaning = 'call' | 'batch' | 'range' | 'results' | 'archive' | 'unsupported' | 'busy' | 'unserved'
 
 const REVERTED = 3
 const REVERT = /execution reverted|\breverted\b/i
@@ -74,13 +74,17 @@ export function codeOfStatus(status: number): number | undefined {
 }
 
 /** Returns the meaning of a node's error for this call. `request` is undefined for the error of a whole batch. */
-export function meaningOf({ code, message }: NodeError, status: number, request: RpcRequest | undefined): Meaning {
+export function classifyNodeError(
+  { code, message }: NodeError,
+  status: number,
+  request: RpcRequest | undefined,
+): NodeErrorMeaning {
   const isAboutTheCall = status < 300 || CALL_REFUSALS.includes(status)
   // Reverts are matched first, because a contract's own error text says nothing about the node.
   if (code === REVERTED || REVERT.test(message) || EVM.test(message)) return isAboutTheCall ? 'call' : 'unserved'
   const isTooLarge = status === TOO_LARGE
   if (!request) return BATCH.test(message) || (isTooLarge && message === '') ? 'batch' : 'unserved'
-  const isForEvents = isEventCall(request)
+  const isForEvents = isEventsRequest(request)
   if ((code === PRUNED || ARCHIVE.test(message)) && blockOf(request) !== undefined) return 'archive'
   if (isForEvents && RESULTS.test(message)) return 'results'
   if (BEHIND.test(message)) return 'unserved'

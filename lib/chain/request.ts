@@ -9,7 +9,7 @@ const OVERRIDES = 'state overrides'
 const Range = z.object({ fromBlock: Quantity, toBlock: Quantity })
 
 /** True for a request for contract events (eth_getLogs). */
-export function isEventCall({ method }: RpcRequest): boolean {
+export function isEventsRequest({ method }: RpcRequest): boolean {
   return method === 'eth_getLogs'
 }
 

@@ -12,7 +12,7 @@ import type { Transaction } from './transaction.ts'
  * Result of one simulated transaction. `gasUsed` is in gas units. `reason` is the name or text of the revert's error,
  * or the first bytes of unknown revert data. `logs` are undefined if the node omits them.
  */
-export type SimulatedCall =
+export type SimulatedTransaction =
   | {
       readonly status: 'success'
       readonly gasUsed: bigint
@@ -28,7 +28,7 @@ const MARGIN_PERCENT = 15n
  * Upper estimates of gas by kind of transaction, in gas units. They apply if the node cannot simulate, or a simulation
  * reverts.
  */
-export const UPPER_ESTIMATE = {
+export const UPPER_GAS_ESTIMATES = {
   approve: 70_000n,
   deposit: 500_000n,
   claim: 400_000n,
@@ -115,7 +115,11 @@ function boundedCallsOf(from: Address, transactions: readonly Transaction[]) {
  * Parses the results of `length` simulated transactions; null if the node returned no such simulation. `abi` decodes
  * the errors of reverts.
  */
-export function parseSimulation(outcome: RpcOutcome | undefined, length: number, abi: Abi): SimulatedCall[] | null {
+export function parseSimulation(
+  outcome: RpcOutcome | undefined,
+  length: number,
+  abi: Abi,
+): SimulatedTransaction[] | null {
   return parseSimulatedBlocks(outcome, [length], abi)?.[0] ?? null
 }
 
@@ -124,7 +128,7 @@ export function parseSimulatedBlocks(
   outcome: RpcOutcome | undefined,
   lengths: readonly number[],
   abi: Abi,
-): SimulatedCall[][] | null {
+): SimulatedTransaction[][] | null {
   const blocks = SimulatedBlocks.safeParse(outcome && 'result' in outcome ? outcome.result : undefined).data
   if (blocks?.length !== lengths.length) return null
   if (blocks.some(({ calls }, index) => calls.length !== lengths[index])) return null
@@ -141,8 +145,8 @@ export function parseSimulatedBlocks(
  * Returns the gas and the result of simulated transactions. Gas is the sum of the transactions plus a margin of 15 %.
  * Gas is `upperEstimate` if a transaction reverted or `calls` is undefined.
  */
-export function summarise(
-  calls: readonly SimulatedCall[] | undefined,
+export function summariseSimulation(
+  calls: readonly SimulatedTransaction[] | undefined,
   upperEstimate: bigint,
 ): { estimatedGas: bigint; simulation: SimulationResult } {
   if (!calls) return { estimatedGas: upperEstimate, simulation: { status: 'unavailable' } }

@@ -7,13 +7,13 @@ const STORAGE_PROGRAM: Hex = '0x5f5b8035548152602001803611600157365ff3'
 /** Number of hexadecimal digits in a request that the replacement of one contract's code takes. */
 export const OVERRIDE_DIGITS = STORAGE_PROGRAM.length
 
-/** Encodes the call that reads storage words of a contract. The call works only together with `storageOverrides`. */
+/** Encodes the call that reads storage words of a contract. The call works only together with `buildCodeOverrides`. */
 export function encodeStorageCall(contract: Address, slots: readonly Hex[]): AggregateCall {
   return { to: contract, data: `0x${slots.map((slot) => slot.slice(2)).join('')}` }
 }
 
 /** Returns the state overrides that replace the code of these contracts, so that they return their storage words. */
-export function storageOverrides(contracts: readonly Address[]): Readonly<Record<Address, { readonly code: Hex }>> {
+export function buildCodeOverrides(contracts: readonly Address[]): Readonly<Record<Address, { readonly code: Hex }>> {
   return Object.fromEntries(contracts.map((contract) => [contract, { code: STORAGE_PROGRAM }]))
 }
 

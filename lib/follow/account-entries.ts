@@ -30,7 +30,7 @@ export type AccountEntries = {
 }
 
 /** Creates cached reads of accounts' ledger entries in a vault, up to the end of a block range. */
-export function accountEntries(
+export function createAccountEntries(
   records: Pick<RecordsStore, 'listEntries'>,
   { vault, progress: { through }, entries }: EntriesOfSlice,
 ): AccountEntries {

@@ -1,11 +1,11 @@
 import type { Address } from 'viem'
 import { readLiveAccount } from '../activity/account-vaults.ts'
-import { depositEntry, withdrawalEntry } from '../activity/entry-responses.ts'
+import { buildDepositEntry, buildWithdrawalEntry } from '../activity/entry-responses.ts'
 import { buildDeposits } from '../activity/history.ts'
 import { buildEntryId } from '../activity/ledger-entry.ts'
-import { isPlausible } from '../activity/position.ts'
+import { hasPlausibleAmounts } from '../activity/position.ts'
 import { buildWithdrawals } from '../activity/withdrawals.ts'
-import { compareByResults } from '../chain/agreed-reader.ts'
+import { createRawComparingReader } from '../chain/agreed-reader.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../core/logger.ts'
 import { toResult } from '../core/result.ts'
@@ -26,7 +26,7 @@ const READ_MS = 5_000
  * Returns the maximum number of accounts that a run reads from the table, one request each. A run over 2,000 vaults
  * makes at most 250 table requests, most for the vaults' own records. More vaults therefore leave fewer requests.
  */
-export function maxQueries(vaults: number): number {
+export function computeMaxAccountReads(vaults: number): number {
   return Math.max(0, 150 - Math.ceil(vaults / 20))
 }
 
@@ -46,8 +46,8 @@ type Group = {
  */
 type AccountEvents = {
   readonly ids: ReadonlySet<string>
-  readonly deposits?: ReadonlyMap<string, ReturnType<typeof depositEntry>>
-  readonly withdrawals?: ReadonlyMap<string, ReturnType<typeof withdrawalEntry>>
+  readonly deposits?: ReadonlyMap<string, ReturnType<typeof buildDepositEntry>>
+  readonly withdrawals?: ReadonlyMap<string, ReturnType<typeof buildWithdrawalEntry>>
 }
 
 /**
@@ -142,7 +142,7 @@ async function readShown(
 ): Promise<Map<string, AccountEvents>> {
   const shown = new Map<string, AccountEvents>()
   if (wanted.length === 0) return shown
-  const compared = compareByResults(reader)
+  const compared = createRawComparingReader(reader)
   const plans = wanted.map(({ vault, account }) => getProtocol(vault).account(vault, account))
   const read = at === undefined ? undefined : await toResult(compared.readEach(plans, { at }))
   if (read && 'error' in read) warn(reader, read.error)
@@ -156,7 +156,7 @@ async function readShown(
     // An account with too many requests is skipped, because dividing amounts between them takes too long.
     if (!accountRead || !block || !(await accounts.ofRequests(account))) return
     const live = await toResult(readLiveAccount(accountRead, compared, block.number, async () => entries))
-    if ('error' in live || !isPlausible(entries, live.value)) return
+    if ('error' in live || !hasPlausibleAmounts(entries, live.value)) return
     const ofVault = { vault, live: live.value }
     const { annualYield } = await getYield(vault, live.value.sharePrice, toDate(block.timestamp))
     shown.set(nameOf(vault, account), {
@@ -164,13 +164,13 @@ async function readShown(
       deposits: new Map(
         buildDeposits(entries, live.value).map((of) => [
           buildEntryId(of.entry),
-          depositEntry(ofVault, of, annualYield),
+          buildDepositEntry(ofVault, of, annualYield),
         ]),
       ),
       withdrawals: new Map(
         buildWithdrawals(entries, live.value).map((of) => [
           buildEntryId(of.entry),
-          withdrawalEntry(ofVault, of, annualYield),
+          buildWithdrawalEntry(ofVault, of, annualYield),
         ]),
       ),
     })

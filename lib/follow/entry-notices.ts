@@ -130,7 +130,7 @@ export function needsEarlierEntries(entry: LedgerEntry): boolean {
 }
 
 /** Fields that all webhook events of one settlement share. */
-export type SettledAt = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
+export type SettlementFields = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
   /** Start of the keys of the settlement's webhook events. */
   readonly key: string
   readonly transactionHash: Hash | null
@@ -170,7 +170,7 @@ export function listUnclaimedParts(
 export function buildClaimableNotices(
   { kind, requestId, account, timestamp: requestedAt }: OpenRequest,
   parts: readonly ClaimablePart[] | undefined,
-  { key: location, chainId, vault, transactionHash, blockNumber, timestamp }: SettledAt,
+  { key: location, chainId, vault, transactionHash, blockNumber, timestamp }: SettlementFields,
   unfinalBlock?: Hash,
 ): Notice[] {
   const build = (key: string, id: string | null, amount: bigint | null, given: bigint | null): Notice => {

@@ -8,8 +8,8 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { buildClaimableNotices, type SettledAt } from './entry-notices.ts'
-import { findClaimedRequests, findUnreported, isEnded, settleRequest } from './settle-requests.ts'
+import { buildClaimableNotices, type SettlementFields } from './entry-notices.ts'
+import { areRequestsEnded, findClaimedRequests, findUnreportedAmounts, settleRequest } from './settle-requests.ts'
 
 type Slice = {
   readonly through: number
@@ -22,7 +22,7 @@ type Slice = {
  * Tracks the waiting requests of a vault without settlement events through a range of final blocks. Writes nothing;
  * `list` returns the changes.
  */
-export function followRequests(
+export function trackOpenRequests(
   openRequests: Pick<OpenRequestsStore, 'get'>,
   vault: VaultOnChain,
   { through, entriesOf, steps }: Slice,
@@ -65,7 +65,7 @@ export function followRequests(
         const followed = entries?.filter(({ blockNumber }) => blockNumber <= Math.max(through, Number(snapshot.number)))
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
         // An account with too many ledger entries gets one webhook event without amounts, and its request counts as ended.
-        if (!entries || isEnded(request, entries, { amounts, number: snapshot.number }))
+        if (!entries || areRequestsEnded(request, entries, { amounts, number: snapshot.number }))
           ended.set(buildRequestName(request), request)
         if (settled) changed.set(buildRequestName(request), settled.request)
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
@@ -85,7 +85,7 @@ export function followRequests(
       const at = toSettledAt({ chainId, vault: entry.vault, transactionHash, blockNumber, timestamp })
       return (await get([...taken.values()].map(({ request }) => request))).flatMap((request) => {
         const of = taken.get(buildRequestName(request))
-        return of ? buildClaimableNotices(request, findUnreported(of, request), at) : []
+        return of ? buildClaimableNotices(request, findUnreportedAmounts(of, request), at) : []
       })
     },
 
@@ -108,6 +108,6 @@ function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
  * Builds the common fields of webhook events for a settlement that no event announced. The events' keys continue with
  * the request and its amount.
  */
-function toSettledAt(at: Omit<SettledAt, 'key'>): SettledAt {
+function toSettledAt(at: Omit<SettlementFields, 'key'>): SettlementFields {
   return { ...at, key: `${at.chainId}#${at.vault}` }
 }

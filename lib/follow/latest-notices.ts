@@ -8,7 +8,7 @@ import { getEntryId, isEntryNotice, type Notice } from '../webhooks/event.ts'
  * Converts a webhook event about a deposit or a withdrawal to its stored form. Returns undefined for other events, and
  * for blocks that `hashes` lacks.
  */
-export function rememberNotice(notice: Notice, hashes: Hashes, version: number): LatestNotice | undefined {
+export function toLatestNotice(notice: Notice, hashes: BlockHashes, version: number): LatestNotice | undefined {
   if (!isEntryNotice(notice) || 'eventId' in notice.data) return undefined
   const { key, type, timestamp } = notice
   const { blockNumber, transactionHash, userAddress: account } = notice.data
@@ -20,7 +20,7 @@ export function rememberNotice(notice: Notice, hashes: Hashes, version: number):
 }
 
 /** Hashes of non-final blocks, by block number. */
-export type Hashes = ReadonlyMap<number, Hash>
+export type BlockHashes = ReadonlyMap<number, Hash>
 
 /** Builds the webhook event that reverts a published non-final event. Both have the same version. */
 export function buildRevertedNotice(

@@ -1,13 +1,13 @@
 import type { Address } from 'viem'
 import { hasPossibleAmounts } from '../activity/fold.ts'
-import { MAX_LATEST } from '../activity/latest-notice.ts'
+import { MAX_LATEST_NOTICES } from '../activity/latest-notice.ts'
 import { type BlockHeader, readHashes } from '../chain/logs.ts'
 import { logger } from '../core/logger.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { type AccountEntries, accountEntries } from './account-entries.ts'
+import { type AccountEntries, createAccountEntries } from './account-entries.ts'
 import { createEntryReader } from './entries.ts'
-import { buildRevertedNotice, type Hashes, rememberNotice } from './latest-notices.ts'
+import { type BlockHashes, buildRevertedNotice, toLatestNotice } from './latest-notices.ts'
 import { publishVaultNotices } from './publish-notices.ts'
 import { type BatchRange, canReadMore, hasBlocksLeft, planReads, readNextSlice } from './read-batches.ts'
 import { deriveNewEntries, type Run, saveProgress, selectNewEvents, startVaultRun, type VaultRun } from './run.ts'
@@ -21,7 +21,7 @@ const MAX_LEFT_OUT = 20
  * Publishes events after the last final block to clients that want them. Events that revert others come first. Each
  * event is stored before it is published, so that a later run can revert it. Publishing an event twice changes nothing.
  */
-export async function publishLatest(run: Run, head: BlockHeader): Promise<void> {
+export async function publishLatestEvents(run: Run, head: BlockHeader): Promise<void> {
   const { vaultRuns, final, records, openRequests, reader } = run
   if (head.number <= final.number) return
   // A failure to find the clients that want non-final events must not prevent the recording of final events.
@@ -37,7 +37,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     if (!hasPossibleAmounts(posted)) continue
     const { vault, progress } = vaultRun
     const part = { vault, progress, events: posted.events, entries: posted.entries }
-    const accounts = accountEntries(records, part)
+    const accounts = createAccountEntries(records, part)
     const notices: Notice[] = []
     const hashes = collectBlockHashes(posted.events)
     for await (const some of findNotices({ openRequests, accounts }, part, hashes)) notices.push(...some)
@@ -53,8 +53,8 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
     const version = Math.max(Number(head.number), ...latest.map((one) => one.version ?? 0))
     const unknown = notices.filter(({ key }) => !known.has(key))
     const added = unknown
-      .flatMap((one) => rememberNotice(one, hashes, version) ?? [])
-      .slice(0, MAX_LATEST - latest.length)
+      .flatMap((one) => toLatestNotice(one, hashes, version) ?? [])
+      .slice(0, MAX_LATEST_NOTICES - latest.length)
     if (added.length > 0) vaultRun.progress = { ...progress, latest: [...latest, ...added] }
     const kept = new Set([...latest, ...added].map(({ key }) => key))
     const due = [...reverted, ...notices.filter(({ key }) => kept.has(key))]
@@ -82,7 +82,7 @@ export async function publishLatest(run: Run, head: BlockHeader): Promise<void> 
 type Latest = {
   readonly vaultRun: VaultRun
   readonly notices: readonly Notice[]
-  readonly hashes: Hashes
+  readonly hashes: BlockHashes
   readonly accounts: AccountEntries
 }
 

@@ -1,13 +1,13 @@
 import type { VaultProgress } from '../activity/store.ts'
 import { runConcurrently } from '../core/side-by-side.ts'
 import { DAY } from '../core/time.ts'
-import { accountEntries } from './account-entries.ts'
+import { createAccountEntries } from './account-entries.ts'
 import { createEntryReader } from './entries.ts'
 import { buildRevertedNotice } from './latest-notices.ts'
 import { publishVaultNotices } from './publish-notices.ts'
 import { type deriveNewEntries, leaveForNextRun, type Run, type VaultRun } from './run.ts'
 import type { Slice } from './slice.ts'
-import { collectBlockHashes, findNotices, type SliceResult } from './slice-notices.ts'
+import { collectBlockHashes, findNotices, type SliceChanges } from './slice-notices.ts'
 import { readDueSnapshots } from './snapshot-requests.ts'
 
 type MovedRun = { readonly vaultRun: VaultRun } & ReturnType<typeof deriveNewEntries>
@@ -30,7 +30,7 @@ export async function publishSlices(
   { timestamp, through }: Slice,
 ): Promise<ReadonlyMap<VaultRun, Settled>> {
   const { records, openRequests, now } = run
-  const found = new Map<VaultRun, SliceResult>()
+  const found = new Map<VaultRun, SliceChanges>()
   const snapshots = await readDueSnapshots(
     run,
     moved.map(({ vaultRun }) => vaultRun),
@@ -41,7 +41,7 @@ export async function publishSlices(
   await runConcurrently(moved, async ({ vaultRun, events, entries }) => {
     const { vault, progress } = vaultRun
     const { confirmed = [] } = snapshots.get(vaultRun) ?? {}
-    const accounts = accountEntries(records, { vault, progress, entries })
+    const accounts = createAccountEntries(records, { vault, progress, entries })
     const finding = findNotices({ openRequests, accounts }, { vault, progress, events, entries, snapshots: confirmed })
     const hashes = collectBlockHashes(events)
     const reverted = listDue(progress, through).filter((one) => hashes.get(one.blockNumber) !== one.blockHash)
@@ -78,6 +78,6 @@ function listDue({ latest = [] }: VaultProgress, through: bigint) {
 }
 
 /** Lists a vault's published events in non-final blocks after the block `through`. */
-export function listLatest({ latest = [] }: VaultProgress, through: bigint) {
+export function listLatestNotices({ latest = [] }: VaultProgress, through: bigint) {
   return latest.filter(({ blockNumber }) => blockNumber > through)
 }

@@ -1,4 +1,9 @@
-import { lastMoves, listMoves, readCallsAt, valueMoves } from '../activity/value-moves.ts'
+import {
+  addTransferValues,
+  listTransfersToValue,
+  readCallsAtBlocks,
+  selectLastTransfers,
+} from '../activity/value-moves.ts'
 import { logger } from '../core/logger.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../core/time.ts'
 import type { VaultEvent } from '../protocols/books.ts'
@@ -28,8 +33,8 @@ export async function readPrices(
   const trades = sortByBlock(traded.flatMap((one) => listTrades(one, final.timestamp)))
     .filter(isKept)
     .slice(-MAX_PRICES)
-  const moved = traded.flatMap(({ vaultRun: { vault }, events }) => listMoves(vault, events))
-  const moves = lastMoves(
+  const moved = traded.flatMap(({ vaultRun: { vault }, events }) => listTransfersToValue(vault, events))
+  const moves = selectLastTransfers(
     moved.filter(({ event }) => isKept(event.location)),
     MAX_PRICES,
   )
@@ -37,7 +42,7 @@ export async function readPrices(
     ...trades.map(({ call, blockNumber }) => ({ call, block: blockNumber })),
     ...moves.map(({ call, event }) => ({ call, block: event.location.blockNumber })),
   ]
-  const { values: read, isForgotten } = await readCallsAt(reader, wanted)
+  const { values: read, isForgotten } = await readCallsAtBlocks(reader, wanted)
   const missing = read.filter((value) => value === undefined).length
   if (missing > 0) {
     logger.info('prices of the past not read', { chainId: reader.chain.id, wanted: wanted.length, missing })
@@ -51,7 +56,7 @@ export async function readPrices(
   const values = read.slice(trades.length)
   return traded.map(({ vaultRun, events }) => ({
     vaultRun,
-    events: valueMoves(events, moves, values),
+    events: addTransferValues(events, moves, values),
     read: prices.filter((one) => one.vaultRun === vaultRun).map(({ price }) => price),
   }))
 }

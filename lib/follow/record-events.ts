@@ -1,16 +1,23 @@
 import { hasPossibleAmounts } from '../activity/fold.ts'
-import { addMissed } from '../activity/missed-settlements.ts'
+import { addMissedSettlements } from '../activity/missed-settlements.ts'
 import { findOpenRequests } from '../activity/open-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { addPrices } from '../vaults/prices.ts'
-import { listLatest, publishSlices } from './publish-slices.ts'
+import { listLatestNotices, publishSlices } from './publish-slices.ts'
 import { type BatchRange, canReadMore, hasBlocksLeft, planReads, readNextSlice } from './read-batches.ts'
 import { readPrices } from './read-prices.ts'
-import { deriveNewEntries, leaveForNextRun, listUnsaved, type Run, saveProgress, selectNewEvents } from './run.ts'
+import {
+  deriveNewEntries,
+  leaveForNextRun,
+  listUnsavedVaultRuns,
+  type Run,
+  saveProgress,
+  selectNewEvents,
+} from './run.ts'
 import { readSlice, SLICE_EVENTS } from './slice.ts'
-import { closeSettled } from './slice-notices.ts'
+import { closeSettledRequests } from './slice-notices.ts'
 
 const SAVE_EVERY_MS = 10_000
 
@@ -29,7 +36,7 @@ export async function recordEvents(run: Run): Promise<void> {
       separate.add(alone)
     }
     if (now() - savedAt > SAVE_EVERY_MS) {
-      await saveProgress(run, listUnsaved(run))
+      await saveProgress(run, listUnsavedVaultRuns(run))
       savedAt = now()
     }
   }
@@ -77,12 +84,12 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
     const { books } = getProtocol(vaultRun.vault)
     vaultRun.progress = {
       ...vaultRun.progress,
-      ...(books.settlementStep && { missed: addMissed(vaultRun.progress.missed ?? {}, books, one.events) }),
+      ...(books.settlementStep && { missed: addMissedSettlements(vaultRun.progress.missed ?? {}, books, one.events) }),
       through,
       timestamp: slice.timestamp,
       ledger,
       ...settled.get(vaultRun),
-      ...(vaultRun.progress.latest && { latest: listLatest(vaultRun.progress, slice.through) }),
+      ...(vaultRun.progress.latest && { latest: listLatestNotices(vaultRun.progress, slice.through) }),
       ...(opensAsked(vaultRun.vault, entries) && { hasAsked: true }),
       ...addPrices(vaultRun.progress, pricesOf(one), slice.through),
     }
@@ -96,7 +103,7 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
       .filter((vaultRun) => events.has(vaultRun.vault.address) || settled.has(vaultRun)),
   )
   for (const { vaultRun } of published.filter(({ vaultRun }) => !vaultRun.isTaken)) {
-    await closeSettled(openRequests, vaultRun.vault, settled.get(vaultRun)?.settledIds)
+    await closeSettledRequests(openRequests, vaultRun.vault, settled.get(vaultRun)?.settledIds)
   }
   const noisy = batch.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
   if (noisy && batch.length > 1) separate.add(noisy)

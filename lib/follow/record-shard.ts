@@ -4,9 +4,9 @@ import type { FindClients } from '../clients/find-clients.ts'
 import { logger } from '../core/logger.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import { publish } from '../webhooks/append.ts'
+import { publishNotices } from '../webhooks/append.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { findLatestClients } from '../webhooks/latest.ts'
+import { findLatestEventClients } from '../webhooks/latest.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
 import type { RunServices } from './run.ts'
@@ -14,8 +14,8 @@ import { watchPins } from './watch-pins.ts'
 
 type ShardServices = Pick<RunServices, 'records' | 'prices' | 'openRequests' | 'states' | 'getYield' | 'now'> &
   Pick<Parameters<typeof watchPins>[0], 'pinStore'> &
-  Parameters<typeof publish>[0] &
-  Parameters<typeof findLatestClients>[0] & {
+  Parameters<typeof publishNotices>[0] &
+  Parameters<typeof findLatestEventClients>[0] & {
     readonly getReader: (chainId: number) => ChainReader
     readonly findClients: FindClients
     readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -67,7 +67,7 @@ async function recordOnce(
   const reader = getReader(chainId)
   const publishOfVaults = async (notices: readonly Notice[]) => {
     const clientsOf = await findClients(notices.map(vaultOf))
-    await publish(dependencies, notices, (notice) => clientsOf(vaultOf(notice)))
+    await publishNotices(dependencies, notices, (notice) => clientsOf(vaultOf(notice)))
   }
   let wantsLatest = false
   const getWantsLatest = async () => {
@@ -97,7 +97,7 @@ async function findVaultsWithLatest(
   { findClients, webhooks }: Pick<ShardServices, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],
 ): Promise<ReadonlySet<Address>> {
-  const wanting = await findLatestClients({ webhooks }, async () => vaults.flatMap(await findClients(vaults)))
+  const wanting = await findLatestEventClients({ webhooks }, async () => vaults.flatMap(await findClients(vaults)))
   if (wanting.size === 0) return new Set()
   const clientsOf = await findClients(vaults)
   const wanted = vaults.filter((vault) => clientsOf(vault).some((id) => wanting.has(id)))

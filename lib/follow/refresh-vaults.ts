@@ -5,14 +5,14 @@ import { logger } from '../core/logger.ts'
 import { toResult, unwrap } from '../core/result.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { readOverviews } from '../vaults/overview.ts'
-import { maxQueries } from './entries.ts'
-import { publishLatest } from './publish-latest.ts'
+import { computeMaxAccountReads } from './entries.ts'
+import { publishLatestEvents } from './publish-latest.ts'
 import { publishPauses } from './publish-pauses.ts'
 import { recordEvents } from './record-events.ts'
 import { recordOverviews } from './record-overviews.ts'
 import {
   computeRunNumber,
-  listUnsaved,
+  listUnsavedVaultRuns,
   type Run,
   type RunServices,
   saveProgress,
@@ -67,7 +67,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
     pricesSince: 0n,
     unpublished: new Set(),
     isCutOff: false,
-    entryQueries: { left: maxQueries(vaults.length) },
+    entryQueries: { left: computeMaxAccountReads(vaults.length) },
     done: { slices: 0, entries: 0, prices: 0, states: 0 },
   }
   await saveProgress(
@@ -77,9 +77,9 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
   // Pauses were read at the chain's latest block, so their webhook events come after those of all earlier blocks.
-  const latest = await toResult(publishLatest(run, head))
+  const latest = await toResult(publishLatestEvents(run, head))
   if (overviews) await publishPauses(run, overviews)
-  await saveProgress(run, listUnsaved(run))
+  await saveProgress(run, listUnsavedVaultRuns(run))
   unwrap(latest)
   await takeSnapshots(run)
 

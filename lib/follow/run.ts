@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { type Posted, valueAndFoldEvents } from '../activity/fold.ts'
+import { type EventsWithEntries, valueAndDeriveEntries } from '../activity/fold.ts'
 import type { OpenRequestsStore } from '../activity/open-requests-store.ts'
 import type { RecordingStore, VaultProgress } from '../activity/store.ts'
 import type { BlockHeader } from '../chain/logs.ts'
@@ -113,9 +113,9 @@ export function deriveNewEntries(
   { vault, progress }: VaultRun,
   events: readonly VaultEvent[],
   read: readonly BlockPrice[] = [],
-): Posted {
+): EventsWithEntries {
   const { ledger, lastPrices = [] } = progress
-  return valueAndFoldEvents(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
+  return valueAndDeriveEntries(vault, { ledger, lastPrices: [...lastPrices, ...read] }, events)
 }
 
 /** Returns a vault's events after its last recorded block. */
@@ -141,7 +141,7 @@ export async function saveProgress(run: Run, vaultRuns: readonly VaultRun[]): Pr
 }
 
 /** Lists the vaults whose changed recording progress must be written now. */
-export function listUnsaved({ vaultRuns, final, inTurn }: Run): VaultRun[] {
+export function listUnsavedVaultRuns({ vaultRuns, final, inTurn }: Run): VaultRun[] {
   return vaultRuns.filter((vaultRun) => {
     const { progress, saved, isTaken } = vaultRun
     if (progress === saved || isTaken) return false

@@ -20,7 +20,7 @@ import type { ClaimablePart } from './entry-notices.ts'
  * Returns true if the amounts that the vault reports for a request cause a webhook event or end the request. The
  * amounts must differ from those at the last settlement. Some of the amount must be claimable, or none of it pending.
  */
-export function isReportable(
+export function hasReportableAmounts(
   { settled }: Pick<OpenRequest, 'settled'>,
   { pending, claimable, cancelled }: OpenAmounts,
 ): boolean {
@@ -98,7 +98,10 @@ function rateOf(kind: RequestKind, claim: ClaimEntry): Rate | undefined {
 }
 
 /** Finds the claimed amounts that were not yet published as claimable, one for each request. */
-export function findUnreported({ line, until, before, rate }: Taken, { reported = 0n }: OpenRequest): ClaimablePart[] {
+export function findUnreportedAmounts(
+  { line, until, before, rate }: Taken,
+  { reported = 0n }: OpenRequest,
+): ClaimablePart[] {
   return divide(line, { until, amount: until - max(reported, before), total: until, rate })
 }
 
@@ -106,7 +109,7 @@ export function findUnreported({ line, until, before, rate }: Taken, { reported 
  * Returns true if all of an account's requests with this id are claimed or cancelled. Also true if the requests have
  * fixed assets that the vault no longer holds. `amounts` are the vault's amounts after block `number`.
  */
-export function isEnded(
+export function areRequestsEnded(
   request: RequestKey,
   entries: readonly LedgerEntry[],
   { amounts: { pending, claimable }, number }: { readonly amounts: OpenAmounts; readonly number: bigint },

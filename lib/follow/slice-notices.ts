@@ -19,10 +19,10 @@ import {
   buildEntryNotices,
   listUnclaimedParts,
   needsEarlierEntries,
-  type SettledAt,
+  type SettlementFields,
 } from './entry-notices.ts'
-import { followRequests } from './follow-requests.ts'
-import type { Hashes } from './latest-notices.ts'
+import { trackOpenRequests } from './follow-requests.ts'
+import type { BlockHashes } from './latest-notices.ts'
 
 /**
  * A vault's events in a range of blocks, in order, after its last recorded block. `entries` are the ledger entries
@@ -46,7 +46,7 @@ type Sources = {
  * Changes that a range of blocks causes. `progress` is the vault's changed recording progress, undefined without a
  * settlement. `changed` and `ended` are waiting requests.
  */
-export type SliceResult = {
+export type SliceChanges = {
   readonly progress: Pick<VaultProgress, 'settledIds' | 'waits'> | undefined
   readonly changed: readonly OpenRequest[]
   readonly ended: readonly OpenRequest[]
@@ -73,8 +73,8 @@ const MAX_STEPS = 20_000_000
 export async function* findNotices(
   { openRequests, accounts }: Sources,
   slice: SliceOfVault,
-  hashes?: Hashes,
-): AsyncGenerator<Notice[], SliceResult> {
+  hashes?: BlockHashes,
+): AsyncGenerator<Notice[], SliceChanges> {
   const { vault, progress, events } = slice
   const { books } = getProtocol(vault)
   const { eventsAfter = Number.POSITIVE_INFINITY } = progress
@@ -84,7 +84,7 @@ export async function* findNotices(
   const requests =
     hashes || books.settlement
       ? undefined
-      : followRequests(openRequests, vault, { through: progress.through, entriesOf, steps })
+      : trackOpenRequests(openRequests, vault, { through: progress.through, entriesOf, steps })
   let { settledIds = {}, waits = {} } = progress
   let isSettled = false
   let rest = slice.entries.filter(({ blockNumber }) => isNew(blockNumber))
@@ -139,7 +139,7 @@ export async function* findNotices(
 }
 
 /** Returns the block hashes of these events, by block number. */
-export function collectBlockHashes(events: readonly VaultEvent[]): Hashes {
+export function collectBlockHashes(events: readonly VaultEvent[]): BlockHashes {
   return new Map(
     events.flatMap(({ location: { blockNumber, blockHash } }) => (blockHash ? [[Number(blockNumber), blockHash]] : [])),
   )
@@ -149,7 +149,7 @@ export function collectBlockHashes(events: readonly VaultEvent[]): Hashes {
  * Deletes the waiting requests whose ids the saved recording progress counts as settled. Also finds settled requests
  * that an earlier run did not delete because it was stopped.
  */
-export async function closeSettled(
+export async function closeSettledRequests(
   openRequests: Pick<OpenRequestsStore, 'list' | 'close'>,
   vault: VaultKey,
   settledIds: VaultProgress['settledIds'] = {},
@@ -186,10 +186,10 @@ async function* listSettled(
 type EntriesOfSlice = {
   readonly waits: NonNullable<VaultProgress['waits']>
   readonly entriesOf: AccountEntries['ofRequests']
-  readonly hashes: Hashes | undefined
+  readonly hashes: BlockHashes | undefined
   readonly steps: { left: number }
   /** Tracks the waiting requests; undefined for non-final blocks, and for vaults with settlement events. */
-  readonly requests: ReturnType<typeof followRequests> | undefined
+  readonly requests: ReturnType<typeof trackOpenRequests> | undefined
 }
 
 async function listEntryNotices(
@@ -209,7 +209,7 @@ async function listEntryNotices(
   return notices.flat()
 }
 
-function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): SettledAt {
+function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): SettlementFields {
   const { chainId, transactionHash, blockNumber, logIndex, timestamp } = location
   const block = toBlockFields({ number: blockNumber, timestamp })
   const key = buildLocationKey({ chainId, logIndex, ...block })

@@ -8,7 +8,7 @@ import type { OpenAmounts } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { RequestKind } from '../protocols/request-kind.ts'
 import { type Run, saveProgress, type VaultRun } from './run.ts'
-import { isReportable } from './settle-requests.ts'
+import { hasReportableAmounts } from './settle-requests.ts'
 
 const MAX_ASKED = 20
 /**
@@ -149,7 +149,7 @@ async function findNews(
       block &&
       isPossible(amounts) &&
       block.number > progress.through &&
-      isReportable({ settled }, amounts)
+      hasReportableAmounts({ settled }, amounts)
       ? [{ request: { ...request, ...amounts }, block }]
       : []
   })

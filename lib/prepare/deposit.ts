@@ -3,7 +3,7 @@ import { requireUint256 } from '../chain/call.ts'
 import { decodeLog } from '../chain/decode.ts'
 import { type ApprovalPlan, encodeApprovals, erc20Abi, listApprovalPlans } from '../chain/erc20.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import type { SimulatedCall } from '../chain/simulation.ts'
+import type { SimulatedTransaction } from '../chain/simulation.ts'
 import { sum } from '../core/bigint.ts'
 import { MAX_UINT256 } from '../core/codecs.ts'
 import { type DepositOperation, encodeOperation, type OperationRequest } from '../protocols/calldata.ts'
@@ -74,7 +74,11 @@ function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigin
 }
 
 /** Returns the shares that the account received in the simulated deposit; undefined if the simulation shows no share transfers. */
-function sharesArrived({ shareToken }: Vault, account: Address, call: SimulatedCall | undefined): bigint | undefined {
+function sharesArrived(
+  { shareToken }: Vault,
+  account: Address,
+  call: SimulatedTransaction | undefined,
+): bigint | undefined {
   if (call?.status !== 'success' || !call.logs) return undefined
   const arrivals = call.logs.flatMap((log) => {
     const event = isAddressEqual(log.address, shareToken) ? decodeLog(erc20Abi, log) : undefined

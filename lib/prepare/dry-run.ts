@@ -1,7 +1,7 @@
 import type { Abi, Address } from 'viem'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { parseSimulation, type SimulatedCall, simulationRequest } from '../chain/simulation.ts'
+import { parseSimulation, type SimulatedTransaction, simulationRequest } from '../chain/simulation.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { PlannedOperation } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
@@ -19,8 +19,8 @@ export type Draft = {
 
 /** Draft with the results of its simulation. `calls` and `viewed` are undefined if the node cannot simulate. */
 export type DryRun = Draft & {
-  readonly calls: readonly SimulatedCall[] | undefined
-  readonly viewed: readonly SimulatedCall[] | undefined
+  readonly calls: readonly SimulatedTransaction[] | undefined
+  readonly viewed: readonly SimulatedTransaction[] | undefined
 }
 
 /** Builds the RPC request that simulates a draft. */
@@ -89,7 +89,10 @@ export function firstApproved(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ approval, calls }) => calls?.slice(0, approval.length))
 }
 
-function firstOf(dryRuns: readonly DryRun[], callsOf: (one: DryRun) => readonly SimulatedCall[] | undefined): DryRun {
+function firstOf(
+  dryRuns: readonly DryRun[],
+  callsOf: (one: DryRun) => readonly SimulatedTransaction[] | undefined,
+): DryRun {
   const works = (one: DryRun) => callsOf(one)?.every(({ status }) => status === 'success') ?? false
   const picked = dryRuns.find(works) ?? dryRuns.at(-1)
   if (!picked) throw new Error('There is nothing to try.')

@@ -8,7 +8,7 @@ import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { ReadPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
-import type { SimulatedCall } from '../chain/simulation.ts'
+import type { SimulatedTransaction } from '../chain/simulation.ts'
 import { AppError } from '../core/errors.ts'
 import type { PlannedOperation } from '../protocols/calldata.ts'
 import { buildVaultRefusal } from '../protocols/refusals.ts'
@@ -29,7 +29,7 @@ import {
 export type VaultPayment = {
   readonly intents: readonly PlannedOperation[]
   /** Results of the operations in their simulation; undefined if no node can simulate. */
-  readonly calls: readonly SimulatedCall[] | undefined
+  readonly calls: readonly SimulatedTransaction[] | undefined
   /** Assets to send to the other chain; by default all that the vault pays. */
   readonly amount?: bigint | undefined
   /** Request field that errors about the amount refer to; `dstChainId` if the request has no amount. */
@@ -118,7 +118,7 @@ async function sendPayment(
  */
 function readPaid(
   { request: { vault, account } }: PlannedOperation,
-  call: SimulatedCall | undefined,
+  call: SimulatedTransaction | undefined,
 ): bigint | undefined {
   if (call?.status !== 'success') return undefined
   return call.logs

@@ -4,7 +4,7 @@ import type { Evidence } from '../chain/evidence.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../chain/rpc.ts'
-import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import { type SimulatedTransaction, summariseSimulation, UPPER_GAS_ESTIMATES } from '../chain/simulation.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { AppError } from '../core/errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
@@ -19,7 +19,7 @@ export type PreparationPlan<Terms, Chosen extends DraftChoice> = {
   /** Chooses the final drafts from the state that was read. Throws an AppError if the vault's state forbids the operation. */
   readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
   /** Name of the constant gas estimate that applies if no node can simulate. */
-  readonly upperEstimate: keyof typeof UPPER_ESTIMATE
+  readonly upperEstimate: keyof typeof UPPER_GAS_ESTIMATES
 }
 
 /** Chosen drafts of transactions, which are simulated. `pick` selects one of them by the results. */
@@ -31,7 +31,7 @@ export type DraftChoice = {
   /** Returns the error that refuses the picked draft; undefined if the user may get its transactions. */
   readonly refuse?: (
     picked: DryRun,
-    reverted: Extract<SimulatedCall, { status: 'reverted' }> | undefined,
+    reverted: Extract<SimulatedTransaction, { status: 'reverted' }> | undefined,
   ) => AppError | undefined
 }
 
@@ -86,10 +86,11 @@ export async function prepare<Terms, Chosen extends DraftChoice>(
   )
   if (refusal) throw refusal
   const upperEstimate =
-    UPPER_ESTIMATE.approve * BigInt(approval.length) + UPPER_ESTIMATE[kind.upperEstimate] * BigInt(operations.length)
+    UPPER_GAS_ESTIMATES.approve * BigInt(approval.length) +
+    UPPER_GAS_ESTIMATES[kind.upperEstimate] * BigInt(operations.length)
   return {
     ...{ approval, operations, intents, calls, choice, block },
     evidence: [await evidence()].flat(),
-    ...summarise(calls, upperEstimate),
+    ...summariseSimulation(calls, upperEstimate),
   }
 }

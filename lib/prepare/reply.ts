@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
-import { textOf } from '../chain/agree.ts'
+import { serializeForComparison } from '../chain/agree.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { SimulationResult } from '../chain/simulation-result.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -98,10 +98,11 @@ const BLOCK_GAS = 60_000_000n
  * simulate.
  */
 export function agreeOnReply<T extends Reply>(older: T, newer: T): T | undefined {
-  if (textOf(pickSignedParts(older)) !== textOf(pickSignedParts(newer))) return undefined
+  if (serializeForComparison(pickSignedParts(older)) !== serializeForComparison(pickSignedParts(newer)))
+    return undefined
   const isUnavailable = ({ simulation }: Reply) => simulation.status === 'unavailable'
   const simulated = isUnavailable(older) ? newer : older
-  const isSame = textOf(older.simulation) === textOf(newer.simulation)
+  const isSame = serializeForComparison(older.simulation) === serializeForComparison(newer.simulation)
   if (!isSame && !isUnavailable(older) && !isUnavailable(newer)) return undefined
   const estimatedGas = agreeOnGas(older.estimatedGas, newer.estimatedGas, isSame)
   const withdrawal = agreeOnFigures(older.withdrawal, newer.withdrawal, WORSE_WITHDRAWAL)
@@ -138,12 +139,12 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   newer: F | undefined,
   worse: { readonly [Name in keyof F]?: typeof max },
 ): F | undefined {
-  if (!older || !newer || textOf(older) === textOf(newer)) return newer && older
+  if (!older || !newer || serializeForComparison(older) === serializeForComparison(newer)) return newer && older
   const agreed = { ...older, isEstimate: true }
   // The cast holds: `Object.keys` returns only names of the object's own properties.
   for (const name of Object.keys({ ...newer, ...agreed }) as (keyof F)[]) {
     const [one, other, worseOf] = [older[name], newer[name], worse[name]]
-    if (name === 'isEstimate' || textOf(one ?? null) === textOf(other ?? null)) continue
+    if (name === 'isEstimate' || serializeForComparison(one ?? null) === serializeForComparison(other ?? null)) continue
     if (!worseOf || typeof one !== 'bigint' || typeof other !== 'bigint') return undefined
     if ((max(one, other) - min(one, other)) * PARTS > max(one, other)) return undefined
     Object.assign(agreed, { [name]: worseOf(one, other) })

@@ -9,13 +9,13 @@ import {
   verifyBridgeDeposit,
 } from '../bridge/calldata.ts'
 import { type Clocks, computeQuoteExpiry } from '../bridge/terms.ts'
-import { call, requireValue } from '../chain/call.ts'
+import { buildContractCall, requireValue } from '../chain/call.ts'
 import { codeRequest, findDelegate, parseCode } from '../chain/code.ts'
 import { encodeApprovals, erc20Abi, listApprovalPlans, verifyApprovals } from '../chain/erc20.ts'
 import { MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, type ReadPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
-import { type SimulatedCall, summarise, UPPER_ESTIMATE } from '../chain/simulation.ts'
+import { type SimulatedTransaction, summariseSimulation, UPPER_GAS_ESTIMATES } from '../chain/simulation.ts'
 import { AppError } from '../core/errors.ts'
 import { encodeOperation, type PlannedOperation, verifyOperations } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
@@ -55,14 +55,14 @@ export function emptyPlan(address: Address): ReadPlan<undefined> {
  * Result that replaces the simulation if the account has too little of the chain's native coin. Nodes reject such a
  * simulation as a whole, without naming the failing call.
  */
-const WITHOUT_COIN: SimulatedCall = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
+const WITHOUT_COIN: SimulatedTransaction = { status: 'reverted', gasUsed: 0n, reason: 'InsufficientBalance' }
 
 /**
  * Returns the plan that reads an account's balance of the chain's native coin. The plan can be joined with another plan
  * of the same `address`.
  */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
-  const calls = { coin: call(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
+  const calls = { coin: buildContractCall(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => requireValue(answers.coin))
 }
 
@@ -75,11 +75,11 @@ export async function readSource<T>(
   extraCalls: readonly RpcRequest[] = [],
 ) {
   const calls = {
-    time: call(pool, poolAbi, 'getCurrentTime', []),
-    quoteTimeBuffer: call(pool, poolAbi, 'depositQuoteTimeBuffer', []),
-    fillDeadlineBuffer: call(pool, poolAbi, 'fillDeadlineBuffer', []),
-    paused: call(pool, poolAbi, 'pausedDeposits', []),
-    allowance: call(token, erc20Abi, 'allowance', [account, pool]),
+    time: buildContractCall(pool, poolAbi, 'getCurrentTime', []),
+    quoteTimeBuffer: buildContractCall(pool, poolAbi, 'depositQuoteTimeBuffer', []),
+    fillDeadlineBuffer: buildContractCall(pool, poolAbi, 'fillDeadlineBuffer', []),
+    paused: buildContractCall(pool, poolAbi, 'pausedDeposits', []),
+    allowance: buildContractCall(token, erc20Abi, 'allowance', [account, pool]),
   }
   const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => ({
     paused: requireValue(answers.paused),
@@ -104,7 +104,7 @@ export async function readSource<T>(
 
 /** Reads the destination chain's state together with `plan`, in one RPC request. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
-  const calls = { paused: call(pool, poolAbi, 'pausedFills', []) }
+  const calls = { paused: buildContractCall(pool, poolAbi, 'pausedFills', []) }
   const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) =>
     requireValue(answers.paused),
   )
@@ -163,10 +163,10 @@ export async function prepareSending(
       : firstApproved(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
   verifyApprovals(spending, approval)
   const upperEstimate =
-    UPPER_ESTIMATE.approve * BigInt(approval.length) +
-    UPPER_ESTIMATE.withdrawal * BigInt(before.length) +
-    UPPER_ESTIMATE.bridge
-  return { approval, operations, ...summarise(calls, upperEstimate) }
+    UPPER_GAS_ESTIMATES.approve * BigInt(approval.length) +
+    UPPER_GAS_ESTIMATES.withdrawal * BigInt(before.length) +
+    UPPER_GAS_ESTIMATES.bridge
+  return { approval, operations, ...summariseSimulation(calls, upperEstimate) }
 }
 
 /** Returns the bridge's quote in the form of the API response; amounts are in the tokens' smallest units. */

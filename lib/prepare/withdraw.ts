@@ -3,7 +3,7 @@ import type { Destination } from '../bridge/destination.ts'
 import { requireUint256, requireValue } from '../chain/call.ts'
 import { encodeApprovals, type TokenSpending } from '../chain/erc20.ts'
 import type { AggregateCall } from '../chain/multicall.ts'
-import type { SimulatedCall } from '../chain/simulation.ts'
+import type { SimulatedTransaction } from '../chain/simulation.ts'
 import { encodeOperation, type Operation, type PlannedOperation } from '../protocols/calldata.ts'
 import { findWithdrawalOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../protocols/protocol.ts'
@@ -103,14 +103,17 @@ function candidatesFor(vault: Vault, account: Address, amount: WithdrawalAmount)
     .map((operation) => ({ operation, request: { vault, account, amount: value } }))
 }
 
-function isProven({ rise }: NonNullable<WithdrawalTerms['proof']>, viewed: readonly SimulatedCall[] = []): boolean {
+function isProven(
+  { rise }: NonNullable<WithdrawalTerms['proof']>,
+  viewed: readonly SimulatedTransaction[] = [],
+): boolean {
   const [before, after] = viewed.map((call) =>
     call.status === 'success' && size(call.returnData) === 32 ? hexToBigInt(call.returnData) : undefined,
   )
   return before !== undefined && after !== undefined && after - before === rise
 }
 
-function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedCall | undefined) {
+function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, last: SimulatedTransaction | undefined) {
   const { value, haircut, claimedAssets, prolongs = null } = terms
   const { returns, isAsync = false } = operation ?? {}
   const amounts = { shares: terms.shares, assets: terms.assets }

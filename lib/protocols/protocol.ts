@@ -1,5 +1,5 @@
 import type { Abi, Address } from 'viem'
-import type { Call } from '../chain/call.ts'
+import type { ContractCall } from '../chain/call.ts'
 import type { ChainReader, ReadPlan } from '../chain/reader.ts'
 import { sum } from '../core/bigint.ts'
 import type { AppError } from '../core/errors.ts'
@@ -23,7 +23,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   /** Reads the vault's data that the API's list of vaults shows. */
   overview(vault: V): ReadPlan<Overview>
   /** Returns the call that values these shares in the asset's smallest unit; absent if the vault's events show the value. */
-  shareValue?(vault: V, shares: bigint): Call<bigint>
+  shareValue?(vault: V, shares: bigint): ContractCall<bigint>
   /** Returns the accounts that operate the vault; absent if the protocol defines no such accounts. */
   roles?(vault: V): { readonly safe: Address; readonly valuationManager: Address }
   /** Reads the balances and requests of one account. */
@@ -142,7 +142,7 @@ export type WithdrawalTerms = {
    */
   readonly refusal?: (reason: string | undefined) => AppError | undefined
   /** View function whose result must rise by `rise` during the simulated withdrawal, and the error if it does not rise. */
-  readonly proof?: { readonly call: Call<bigint>; readonly rise: bigint; readonly refusal: AppError }
+  readonly proof?: { readonly call: ContractCall<bigint>; readonly rise: bigint; readonly refusal: AppError }
 }
 
 /** Call of a vault: the name of the operation, its amount, and the minimum that the vault must pay. */

@@ -1,13 +1,13 @@
 import type { Address, Hex } from 'viem'
-import { amountWord, balanceProbe } from '../chain/balance-slots.ts'
-import { type Call, call, decodeReturnValues } from '../chain/call.ts'
+import { amountWord, buildBalanceSlotTest } from '../chain/balance-slots.ts'
+import { buildContractCall, type ContractCall, decodeReturnValues } from '../chain/call.ts'
 import { encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import {
   overriddenSimulationRequest,
   parseSimulatedBlocks,
-  type SimulatedCall,
+  type SimulatedTransaction,
   type StorageOverrides,
 } from '../chain/simulation.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -147,7 +147,7 @@ type Simulate = (
   storage: StorageOverrides,
   blocks: readonly (readonly Transaction[])[],
   until?: bigint,
-) => Promise<SimulatedCall[] | undefined>
+) => Promise<SimulatedTransaction[] | undefined>
 
 function parseBlocks(outcome: RpcOutcome | undefined, blocks: readonly (readonly Transaction[])[]) {
   const lengths = blocks.map(({ length }) => length)
@@ -156,8 +156,8 @@ function parseBlocks(outcome: RpcOutcome | undefined, blocks: readonly (readonly
 
 function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
   return {
-    assets: call(asset, erc20Abi, 'balanceOf', [account]),
-    shares: call(shareToken, erc20Abi, 'balanceOf', [account]),
+    assets: buildContractCall(asset, erc20Abi, 'balanceOf', [account]),
+    shares: buildContractCall(shareToken, erc20Abi, 'balanceOf', [account]),
   }
 }
 
@@ -168,7 +168,7 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
   const most = max(WHOLE_TOKENS * 10n ** BigInt(vault.assetDecimals), MIN_UNITS)
-  const calls = { worth: call(address, vaultAbi, 'convertToShares', [most]) }
+  const calls = { worth: buildContractCall(address, vaultAbi, 'convertToShares', [most]) }
   const terms = getProtocol(vault).depositTerms(vault, account, most)
   const plan = joinReadPlans(
     // The plan returns the parser instead of calling it, because parsing throws if the vault refuses deposits. Such a
@@ -177,7 +177,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
     buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.worth),
   )
   const { assets, shares } = balancesOf(vault, account)
-  const { storage, slotOf } = balanceProbe([asset, shareToken], account)
+  const { storage, slotOf } = buildBalanceSlotTest([asset, shareToken], account)
   const blocks = [[view(assets), view(shares)]]
   const extraCalls = [overriddenSimulationRequest(account, blocks, { storage })]
   const { block, value, outcomes } = await reader.readOne(plan, { extraCalls })
@@ -221,7 +221,7 @@ async function tryDeposit(
     { to: vault.address, data: operation.encode({ vault, account, amount }), value: 0n },
   ]
   const { assets, shares } = balancesOf(vault, account)
-  const previewDeposit = call(vault.address, vaultAbi, 'previewDeposit', [amount])
+  const previewDeposit = buildContractCall(vault.address, vaultAbi, 'previewDeposit', [amount])
   const results = await simulate(storage, [[view(previewDeposit), ...deposit, view(assets), view(shares)]])
   if (!results) return none(CANNOT_SIMULATE)
   const [preview, approval, taken, ...after] = results
@@ -254,8 +254,8 @@ async function tryExits(
   const { vault, account, deposit, held, left, storage } = attempt
   const { address, shareToken } = vault
   const { assets, shares } = balancesOf(vault, account)
-  const value = call(address, vaultAbi, 'convertToAssets', [held])
-  const previewRedeem = call(address, vaultAbi, 'previewRedeem', [held])
+  const value = buildContractCall(address, vaultAbi, 'convertToAssets', [held])
+  const previewRedeem = buildContractCall(address, vaultAbi, 'previewRedeem', [held])
   const withdrawal = [
     ...[view(value), view(previewRedeem)],
     ...encodeApprovals({ token: shareToken, spender: address, amount: held }, 'exact'),
@@ -311,7 +311,7 @@ async function tryCooldown(
   const { vault, account, deposit, held, storage, time } = attempt
   const request = { vault, account, amount: held }
   const transactionOf = ({ encode }: WithdrawalOperation) => ({ to: vault.address, data: encode(request), value: 0n })
-  const inSilo = call(vault.asset, erc20Abi, 'balanceOf', [vault.silo])
+  const inSilo = buildContractCall(vault.asset, erc20Abi, 'balanceOf', [vault.silo])
   const { assets } = balancesOf(vault, account)
   const begun = [view(inSilo), transactionOf(cooldownShares), view(inSilo)]
   const ended = [view(assets), transactionOf(unstake), view(assets)]
@@ -320,8 +320,11 @@ async function tryCooldown(
   const [before, begin, after, paidBefore, end, paidAfter] = results.slice(deposit.length)
   // While the cooldown's duration is 0, the vault refuses `cooldownShares` and pays immediately instead.
   if (begin?.status !== 'success') return undefined
-  const rise = (left: SimulatedCall | undefined, right: SimulatedCall | undefined, of: Call<bigint>) =>
-    (decoded(of, right) ?? 0n) - (decoded(of, left) ?? 0n)
+  const rise = (
+    left: SimulatedTransaction | undefined,
+    right: SimulatedTransaction | undefined,
+    of: ContractCall<bigint>,
+  ) => (decoded(of, right) ?? 0n) - (decoded(of, left) ?? 0n)
   if (rise(before, after, inSilo) <= 0n) return 'cooldownShares moves no assets to the silo that it reports'
   if (end?.status !== 'success') return `unstake after the cooldown ${reasonOf(end)}`
   return rise(paidBefore, paidAfter, assets) > 0n ? undefined : 'unstake after the cooldown pays nothing'
@@ -350,7 +353,7 @@ function findInDeposit(
 type ExitTrial = {
   readonly name: string
   readonly exit: 'instant' | 'request' | 'cooldown'
-  readonly result: SimulatedCall | undefined
+  readonly result: SimulatedTransaction | undefined
   readonly assets: bigint | undefined
   readonly shares: bigint | undefined
 }
@@ -429,15 +432,15 @@ function storageOf(token: Address, slot: Hex, amount: bigint): StorageOverrides 
   return { [token]: { stateDiff: { [slot]: amountWord(amount) } } }
 }
 
-function view({ to, data }: Call<unknown>): Transaction {
+function view({ to, data }: ContractCall<unknown>): Transaction {
   return { to, data, value: 0n }
 }
 
-function decoded<T>(call: Call<T>, result: SimulatedCall | undefined): T | undefined {
+function decoded<T>(call: ContractCall<T>, result: SimulatedTransaction | undefined): T | undefined {
   return decodeReturnValues([call], [result?.status === 'success' ? result.returnData : undefined])[0]
 }
 
-function reasonOf(result: SimulatedCall | undefined): string {
+function reasonOf(result: SimulatedTransaction | undefined): string {
   if (result?.status !== 'reverted') return 'is not simulated'
   return result.reason.startsWith('reverted')
     ? result.reason.replace('reverted', 'reverts')

@@ -3,7 +3,12 @@ import { decodeLog } from '../chain/decode.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
-import { boundedSimulationRequest, parseSimulation, type SimulatedCall, summarise } from '../chain/simulation.ts'
+import {
+  boundedSimulationRequest,
+  parseSimulation,
+  type SimulatedTransaction,
+  summariseSimulation,
+} from '../chain/simulation.ts'
 import { AppError } from '../core/errors.ts'
 import { toDate } from '../core/time.ts'
 import {
@@ -71,7 +76,7 @@ export async function prepareRewardsClaim(
   }
 
   let paid: Candidate[] = []
-  let tried: readonly SimulatedCall[] | undefined
+  let tried: readonly SimulatedTransaction[] | undefined
   while (paid.length === 0 && candidates.length > 0) {
     const batch = candidates.splice(0, MAX_TOKENS)
     const claims = batch.map(({ reward }) => reward)
@@ -112,7 +117,7 @@ export async function prepareRewardsClaim(
   return {
     ...{ approval: [], operations: [operation], leftOut, block },
     rewards: paid.map(({ reward: { token }, standing: { amount } }) => ({ token, amount })),
-    ...summarise(tried?.slice(0, 1), UPPER_ESTIMATE * BigInt(claims.length)),
+    ...summariseSimulation(tried?.slice(0, 1), UPPER_ESTIMATE * BigInt(claims.length)),
     evidence: [await evidence()],
   }
 }
@@ -127,7 +132,7 @@ function findFailure(
   account: Address,
   { token }: ReportedReward,
   { amount }: RewardState,
-  call: SimulatedCall | undefined,
+  call: SimulatedTransaction | undefined,
 ): LeftOutReason | undefined {
   if (call?.status === 'reverted') return 'reverts'
   const isTransferred = call?.logs?.some((log) => {

@@ -7,7 +7,7 @@ import {
   parseAbi,
   zeroAddress,
 } from 'viem'
-import { call, requireValue } from '../chain/call.ts'
+import { buildContractCall, requireValue } from '../chain/call.ts'
 import { decodeCall } from '../chain/decode.ts'
 import type { ReadPlan } from '../chain/reader.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -99,14 +99,16 @@ export type Distributions = {
 /** Builds the plan of contract calls that reads the Distributor's Merkle roots and the amounts that it has paid an account. */
 export function distributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
   const trees = [
-    call(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
-    call(DISTRIBUTOR, distributorAbi, 'tree', []),
-    call(DISTRIBUTOR, distributorAbi, 'endOfDisputePeriod', []),
-    call(DISTRIBUTOR, distributorAbi, 'disputer', []),
+    buildContractCall(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
+    buildContractCall(DISTRIBUTOR, distributorAbi, 'tree', []),
+    buildContractCall(DISTRIBUTOR, distributorAbi, 'endOfDisputePeriod', []),
+    buildContractCall(DISTRIBUTOR, distributorAbi, 'disputer', []),
   ]
-  const recipientOf = (token: Address) => call(DISTRIBUTOR, distributorAbi, 'claimRecipient', [account, token])
+  const recipientOf = (token: Address) =>
+    buildContractCall(DISTRIBUTOR, distributorAbi, 'claimRecipient', [account, token])
   const ofTokens = tokens.map(
-    (token) => [call(DISTRIBUTOR, distributorAbi, 'claimed', [account, token]), recipientOf(token)] as const,
+    (token) =>
+      [buildContractCall(DISTRIBUTOR, distributorAbi, 'claimed', [account, token]), recipientOf(token)] as const,
   )
   return {
     address: DISTRIBUTOR,

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
-import { call } from '../chain/call.ts'
+import { buildContractCall } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import { buildReadPlan, type ChainReader, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
@@ -77,6 +77,9 @@ export async function readRewards(
 }
 
 function metadataPlan(token: Address): ReadPlan<Metadata> {
-  const calls = { symbol: call(token, erc20Abi, 'symbol', []), decimals: call(token, erc20Abi, 'decimals', []) }
+  const calls = {
+    symbol: buildContractCall(token, erc20Abi, 'symbol', []),
+    decimals: buildContractCall(token, erc20Abi, 'decimals', []),
+  }
   return buildReadPlan({ address: token, slots: {}, calls }, ({ answers }) => answers)
 }

@@ -11,7 +11,7 @@ import {
 } from './log-store.ts'
 import { buildEventMessages, type Enqueue } from './queue.ts'
 import type { WebhooksStore } from './store.ts'
-import { isLive, isSubscribedTo } from './webhook.ts'
+import { isLiveWebhook, isSubscribedTo } from './webhook.ts'
 
 type LogServices = {
   readonly eventLog: Pick<AppendingLogStore, 'getHeads' | 'listLogged' | 'append' | 'list' | 'markQueued'>
@@ -34,7 +34,7 @@ const AT_ONCE = 100
  * revert another event go only to logs that contain that event. After an error, a repeated call appends only the
  * missing events, and queues all again.
  */
-export async function publish<Of extends Notice | RewardNotice>(
+export async function publishNotices<Of extends Notice | RewardNotice>(
   dependencies: LogServices,
   notices: readonly Of[],
   clientsOf: (notice: Of) => readonly string[],
@@ -154,7 +154,7 @@ async function enqueueLogged(
   const registered = await webhooks.listOf(clients.map(([clientId]) => clientId))
   await enqueue(
     clients.flatMap(([clientId, events]) =>
-      (registered.get(clientId) ?? []).filter(isLive).flatMap((webhook) =>
+      (registered.get(clientId) ?? []).filter(isLiveWebhook).flatMap((webhook) =>
         buildEventMessages(
           { clientId, webhookId: webhook.id },
           events.filter(({ event }) => isSubscribedTo(webhook, event)),

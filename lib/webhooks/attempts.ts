@@ -12,7 +12,7 @@ const Waiting = z.object({ page: z.number().int(), attempts: z.number().int(), d
 
 /** An event that the service no longer tries to send. */
 const AbandonedEvent = z.object({ sequence: z.number().int(), page: z.number().int(), at: Millis })
-export type GivenUp = z.output<typeof AbandonedEvent>
+export type GivenUpDelivery = z.output<typeof AbandonedEvent>
 
 /** State of the deliveries to a webhook. Times are in epoch milliseconds. */
 export const Attempts = z.object({
@@ -25,7 +25,7 @@ export const Attempts = z.object({
   downs: z.number().int(),
   downFrom: z.number().int().optional(),
   /**
-   * Number of events that failed at their first attempt since the last successful delivery. `failingSince` is the time
+   * Number of events that failed at their first attempt since the last successful delivery. `computeFailingSince` is the time
    * of the first failure since that delivery.
    */
   untaken: z.number().int(),
@@ -40,7 +40,7 @@ export const Attempts = z.object({
 export type Attempts = z.output<typeof Attempts>
 
 /** An event that was sent to a webhook, with the outcome. */
-export type Attempt = EventLogKey & { readonly sent: SendResult }
+export type DeliveryAttempt = EventLogKey & { readonly sent: SendResult }
 
 /** Consequences of one or more delivery attempts. */
 export type AttemptsOutcome = {
@@ -103,14 +103,14 @@ export function selectAttempts({ createdAt }: { readonly createdAt: Date }, stor
 }
 
 /** Lists the given up events that the log still has, newest first. */
-export function listGivenUp({ givenUp }: Pick<Attempts, 'givenUp'>, now: number): GivenUp[] {
+export function listGivenUpEvents({ givenUp }: Pick<Attempts, 'givenUp'>, now: number): GivenUpDelivery[] {
   return givenUp.filter(({ at }) => at > now - GIVEN_UP_MS)
 }
 
 /** Lists the events that will be sent again, and the given up events that the log still has. */
-export function listUndelivered({ waiting, ...attempts }: Attempts, now: number): EventLogKey[] {
+export function listUndeliveredEvents({ waiting, ...attempts }: Attempts, now: number): EventLogKey[] {
   const waits = Object.entries(waiting).map(([sequence, { page }]) => ({ sequence: Number(sequence), page }))
-  return [...waits, ...listGivenUp(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
+  return [...waits, ...listGivenUpEvents(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
 }
 
 /** Resets a webhook's delivery attempts, so that all these events are due at `now`, as if never sent. */
@@ -124,7 +124,7 @@ export function resetAttempts(
 }
 
 /** Returns the time since which every delivery has failed, in epoch milliseconds; undefined if there are too few failures to say so. */
-export function failingSince({ untaken, downs, failingSince }: Attempts): number | undefined {
+export function computeFailingSince({ untaken, downs, failingSince }: Attempts): number | undefined {
   return untaken >= MIN_UNTAKEN || downs >= MAX_DOWNS ? failingSince : undefined
 }
 
@@ -152,12 +152,16 @@ type AttemptContext = { readonly now: number; readonly random: () => number; rea
  * If the server is down or requests a pause, the webhook is behind. Its events then stay in the log until a retry sends
  * them.
  */
-export function settleAttempts(before: Attempts, made: readonly Attempt[], at: AttemptContext): AttemptsOutcome {
+export function settleAttempts(
+  before: Attempts,
+  made: readonly DeliveryAttempt[],
+  at: AttemptContext,
+): AttemptsOutcome {
   const { now } = at
   const failed = made.filter(({ sent }) => !sent.delivered)
   const { behind, ...server } = settleServer(before, made, at)
   const { waiting, pauses, tired } = settleEvents(before, made, behind?.from, at)
-  const givenUp = [...tired, ...listGivenUp(before, now)]
+  const givenUp = [...tired, ...listGivenUpEvents(before, now)]
 
   const isTaken = failed.length < made.length
   const isWaiting = behind !== undefined || Object.keys(waiting).length > 0
@@ -182,7 +186,7 @@ export function settleAttempts(before: Attempts, made: readonly Attempt[], at: A
   }
 }
 
-function settleServer(before: Attempts, made: readonly Attempt[], { now, isBehind }: AttemptContext) {
+function settleServer(before: Attempts, made: readonly DeliveryAttempt[], { now, isBehind }: AttemptContext) {
   const down = made.filter(({ sent }) => !sent.delivered && !isRefusal(sent))
   if (down.length === 0) return { downs: 0 }
   const isUp = down.length < made.length
@@ -201,14 +205,14 @@ function settleServer(before: Attempts, made: readonly Attempt[], { now, isBehin
  */
 function settleEvents(
   before: Attempts,
-  made: readonly Attempt[],
+  made: readonly DeliveryAttempt[],
   from: number | undefined,
   { now, random }: AttemptContext,
 ) {
   const isLeft = (sequence: number) => from !== undefined && sequence >= from
   const waiting: Attempts['waiting'] = {}
   const pauses = new Map<number, number>()
-  const tired: GivenUp[] = []
+  const tired: GivenUpDelivery[] = []
   for (const [sequence, { page, ...one }] of Object.entries(before.waiting)) {
     if (isLeft(Number(sequence)) || made.some((other) => sequence === String(other.sequence))) continue
     if (one.dueAt > now - QUEUED_MS) waiting[sequence] = { page, ...one }

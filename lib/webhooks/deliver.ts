@@ -1,7 +1,13 @@
 import type { Received } from '../aws/queue.ts'
 import type { KeysByAge } from '../core/keys-by-age.ts'
 import { logger } from '../core/logger.ts'
-import { type Attempt, type AttemptsOutcome, computePauseMs, selectAttempts, settleAttempts } from './attempts.ts'
+import {
+  type AttemptsOutcome,
+  computePauseMs,
+  type DeliveryAttempt,
+  selectAttempts,
+  settleAttempts,
+} from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
 import { WebhookEvent } from './event.ts'
 import type { EventLogStore, LoggedEvent } from './log-store.ts'
@@ -13,11 +19,18 @@ import {
   type Postpone,
   type ProbeMessage,
 } from './queue.ts'
-import { listSecrets } from './secret.ts'
+import { listWebhookSecrets } from './secret.ts'
 import type { Send } from './send.ts'
 import { buildSignatureHeaders } from './signature.ts'
 import type { WebhooksStore } from './store.ts'
-import { type Behind, type DisabledReason, isLive, isSubscribedTo, type Webhook, type WebhookKey } from './webhook.ts'
+import {
+  type BehindState,
+  type DisabledReason,
+  isLiveWebhook,
+  isSubscribedTo,
+  type Webhook,
+  type WebhookKey,
+} from './webhook.ts'
 
 type Services = {
   readonly webhooks: Pick<WebhooksStore, 'get' | 'listOf' | 'replace' | 'change'>
@@ -61,7 +74,7 @@ const MAX_HIDDEN_SECONDS = 43_000
  * report, and the messages that SQS must deliver again, including those of webhooks whose handling failed. Throws if
  * the webhooks cannot be read.
  */
-export async function deliver(
+export async function deliverMessages(
   services: Services,
   received: readonly Received<DeliveryMessage>[],
 ): Promise<{ readonly reports: readonly DeliveryReport[]; readonly again: readonly Received<DeliveryMessage>[] }> {
@@ -98,8 +111,8 @@ function createWebhookHandlers(
   const { webhooks, eventLog, attempts, webhookKeys, sendDelivery, enqueue, postpone, now, random } = services
   const { clientId } = key
 
-  async function send(webhook: Webhook, events: readonly LoggedEvent[]): Promise<Attempt[]> {
-    const secrets = listSecrets(webhookKeys, clientId, webhook, now())
+  async function send(webhook: Webhook, events: readonly LoggedEvent[]): Promise<DeliveryAttempt[]> {
+    const secrets = listWebhookSecrets(webhookKeys, clientId, webhook, now())
     return await Promise.all(
       events.map(async ({ event, sequence, page }) => {
         const body = JSON.stringify(WebhookEvent.encode(event))
@@ -110,7 +123,11 @@ function createWebhookHandlers(
   }
 
   /** Stores delivery attempts and returns their consequences. Writes nothing if the stored attempts stay the same. */
-  async function record(webhook: Webhook, made: readonly Attempt[], isBehind: boolean): Promise<AttemptsOutcome> {
+  async function record(
+    webhook: Webhook,
+    made: readonly DeliveryAttempt[],
+    isBehind: boolean,
+  ): Promise<AttemptsOutcome> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [stored] = await attempts.list([key])
       const before = selectAttempts(webhook, stored?.attempts)
@@ -124,7 +141,10 @@ function createWebhookHandlers(
     throw new Error('Other runs keep writing the attempts of a webhook.')
   }
 
-  function report(made: readonly Attempt[], { attempts: { downs, lastFailure }, givenUp }: AttemptsOutcome): void {
+  function report(
+    made: readonly DeliveryAttempt[],
+    { attempts: { downs, lastFailure }, givenUp }: AttemptsOutcome,
+  ): void {
     const sequences = made.flatMap(({ sequence, sent }) => (sent.delivered ? [] : sequence))
     const failed = sequences.length
     const { at: _, ...why } = lastFailure ?? {}
@@ -179,7 +199,7 @@ function createWebhookHandlers(
       received: readonly Received<EventMessage>[],
     ): Promise<readonly Received<EventMessage>[]> {
       if (received.length === 0) return []
-      if (!isLive(webhook)) return await leaveToLog(webhook, received)
+      if (!isLiveWebhook(webhook)) return await leaveToLog(webhook, received)
       const logged = await eventLog.getEvents(
         clientId,
         received.map(({ message }) => message),
@@ -245,10 +265,10 @@ function createWebhookHandlers(
       // events.
       const lowest = Math.min(...before.map(({ message }) => message.sequence))
       const changed = await change(webhook, (current) => {
-        if (isLive(current) || (current.behind && current.behind.from <= lowest)) return current
+        if (isLiveWebhook(current) || (current.behind && current.behind.from <= lowest)) return current
         return { ...current, behind: { probeAt: now(), isLive: false, ...current.behind, from: lowest } }
       })
-      if (changed && isLive(changed)) return received
+      if (changed && isLiveWebhook(changed)) return received
     }
     // A disabled webhook is sent these events once it is enabled, so the messages are dropped.
     if (webhook.disabledAt) return []
@@ -261,7 +281,7 @@ function createWebhookHandlers(
    * webhook is set to get new events from the queue again. Then the events that were logged just before that are
    * queued.
    */
-  async function catchUp(claimed: Webhook, claim: Behind): Promise<void> {
+  async function catchUp(claimed: Webhook, claim: BehindState): Promise<void> {
     const endsAt = now() + MAX_PROBE_MS
     let [webhook, place] = [claimed, claim]
     let size = 1
@@ -301,7 +321,7 @@ function createWebhookHandlers(
     }
   }
 
-  async function enqueueWaiting(made: readonly Attempt[], { pauses }: AttemptsOutcome): Promise<void> {
+  async function enqueueWaiting(made: readonly DeliveryAttempt[], { pauses }: AttemptsOutcome): Promise<void> {
     const waiting = made.filter(({ sequence }) => pauses.has(sequence))
     const seconds = Math.ceil(Math.max(0, ...pauses.values()) / 1000)
     if (waiting.length > 0)
@@ -318,7 +338,11 @@ function createWebhookHandlers(
   }
 
   /** Records how far a retry has sent the log's events. Returns undefined if another run has claimed the webhook meanwhile. */
-  async function moveOn(webhook: Webhook, behind: Behind, disabled?: DisabledReason): Promise<Webhook | undefined> {
+  async function moveOn(
+    webhook: Webhook,
+    behind: BehindState,
+    disabled?: DisabledReason,
+  ): Promise<Webhook | undefined> {
     let isOurs = false
     const moved = await change(webhook, (current) => {
       isOurs = hasSameClaim(webhook, current)

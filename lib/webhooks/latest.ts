@@ -4,7 +4,7 @@ import type { WebhooksStore } from './store.ts'
  * Returns the clients that want events before they are final. Calls `listClientIds` only if any client of the service
  * has ever registered such a webhook.
  */
-export async function findLatestClients(
+export async function findLatestEventClients(
   { webhooks }: { readonly webhooks: Pick<WebhooksStore, 'listLatestClients' | 'listOf'> },
   listClientIds: () => Promise<readonly string[]>,
 ): Promise<ReadonlySet<string>> {

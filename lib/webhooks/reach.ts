@@ -25,7 +25,7 @@ const NOT_PUBLIC = subnets([
 const LOOPBACK = subnets(['127.0.0.0/8', '::1/128'])
 
 /** True if deliveries may go to this IP address. Public addresses must be IPv4, because Lambda functions have no IPv6 route. */
-export function isReachable(address: string, reach: WebhookReach): boolean {
+export function isAllowedAddress(address: string, reach: WebhookReach): boolean {
   const family = isIP(address)
   if (family === 0) return false
   const type = family === 4 ? 'ipv4' : 'ipv6'
@@ -42,13 +42,13 @@ export function findReachIssue({ protocol, port, hostname }: URL, reach: Webhook
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   const isAddress = isIP(address) !== 0
   if (reach === 'loopback') {
-    const isHere = hostname === 'localhost' || (isAddress && isReachable(address, reach))
+    const isHere = hostname === 'localhost' || (isAddress && isAllowedAddress(address, reach))
     return isHere ? undefined : 'must be on this machine: the local service sends nowhere else'
   }
   if (protocol !== 'https:') return 'must be an https URL'
   if (port !== '') return 'must be on port 443'
   if (isIP(address) === 6) return 'must have an IPv4 address'
-  return isAddress && !isReachable(address, reach) ? 'must have a public address' : undefined
+  return isAddress && !isAllowedAddress(address, reach) ? 'must have a public address' : undefined
 }
 
 function subnets(texts: readonly string[]): BlockList {

@@ -6,7 +6,7 @@ import type { EventLogStore } from './log-store.ts'
 import { buildEventMessages, type Enqueue } from './queue.ts'
 import { findReachIssue, type WebhookReach } from './reach.ts'
 import type { NewWebhook } from './responses.ts'
-import { createSecretVersions, listSecrets } from './secret.ts'
+import { createSecretVersions, listWebhookSecrets } from './secret.ts'
 import type { WebhooksStore } from './store.ts'
 import { isSubscribedTo, type Webhook } from './webhook.ts'
 
@@ -74,5 +74,5 @@ export async function registerWebhook(
       missed.filter(({ event }) => isSubscribedTo(webhook, event)),
     ),
   )
-  return { webhook, secret: listSecrets(webhookKeys, clientId, webhook, now())[0] }
+  return { webhook, secret: listWebhookSecrets(webhookKeys, clientId, webhook, now())[0] }
 }

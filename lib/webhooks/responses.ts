@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { Timestamp } from '../core/codecs.ts'
 import { field } from '../core/field.ts'
-import { computeNextDueAt, failingSince, listGivenUp, selectAttempts } from './attempts.ts'
+import { computeFailingSince, computeNextDueAt, listGivenUpEvents, selectAttempts } from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
 import { EventType } from './event.ts'
 import { SendFailure } from './sent.ts'
 import type { WebhooksStore } from './store.ts'
-import { DisabledReason, Finality, type Webhook, WebhookUrl } from './webhook.ts'
+import { DisabledReason, EventFinality, type Webhook, WebhookUrl } from './webhook.ts'
 
 /** Maximum number of unknown event types that an error quotes, and of characters of each. */
 const [QUOTED_TYPES, QUOTED_CHARACTERS] = [3, 30]
@@ -31,7 +31,7 @@ export const NewWebhook = z.strictObject({
   types: field(EventTypes, 'invalid_types')
     .optional()
     .describe('Event types that the service sends. Left out: all, including future types'),
-  finality: field(Finality, 'invalid_finality')
+  finality: field(EventFinality, 'invalid_finality')
     .default('final')
     .describe(
       'final: sends an event once its block is final. latest: also sends it before, with `final: false`, and a `….reverted` event if a reorganisation removes it',
@@ -51,7 +51,7 @@ const registered = {
     .array(EventType)
     .nullable()
     .describe('Event types that the service sends; null for all, including future types'),
-  finality: Finality.describe('final: sends events once they are final. latest: also before'),
+  finality: EventFinality.describe('final: sends events once they are final. latest: also before'),
   createdAt: Timestamp,
 }
 
@@ -140,7 +140,7 @@ export const RotatedSecret = z.object({
 })
 
 /** Lists a client's webhooks with the state of their deliveries, oldest first. `now` is in epoch milliseconds. */
-export async function listStatuses(
+export async function listWebhookStatuses(
   { webhooks, attempts, now }: Statuses,
   clientId: string,
 ): Promise<WebhookResponse[]> {
@@ -155,7 +155,7 @@ export async function listStatuses(
       status: disabledAt ? 'disabled' : 'active',
       disabledAt: disabledAt ?? null,
       disabledReason: webhook.disabledReason ?? null,
-      failingSince: momentOf(failingSince(of)),
+      failingSince: momentOf(computeFailingSince(of)),
       delivery: {
         lastFailure: of.lastFailure
           ? { ...of.lastFailure, at: new Date(of.lastFailure.at), status: of.lastFailure.status ?? null }
@@ -163,7 +163,7 @@ export async function listStatuses(
         behindFrom: behind?.from ?? null,
         waiting: Object.keys(of.waiting).length,
         nextAttemptAt: disabledAt || next.length === 0 ? null : new Date(Math.min(...next)),
-        givenUp: listGivenUp(of, now()).map(({ sequence }) => sequence),
+        givenUp: listGivenUpEvents(of, now()).map(({ sequence }) => sequence),
         givenUpBefore: of.givenUpBefore,
       },
     }

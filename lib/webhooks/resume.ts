@@ -1,4 +1,4 @@
-import { listUndelivered, resetAttempts, selectAttempts } from './attempts.ts'
+import { listUndeliveredEvents, resetAttempts, selectAttempts } from './attempts.ts'
 import type { AttemptsStore } from './attempts-store.ts'
 import { buildEventMessages, type Enqueue } from './queue.ts'
 import type { WebhooksStore } from './store.ts'
@@ -22,7 +22,7 @@ const DELAY_SECONDS = 40
  * `isAnew`, also enables the webhook and sends all waiting and given up events again. Throws if the table or the queue
  * cannot be reached; the caller must then call again.
  */
-export async function resume(
+export async function resumeWebhook(
   { webhooks, attempts, enqueue, now }: Services,
   key: WebhookKey,
   { isAnew }: { readonly isAnew: boolean },
@@ -32,7 +32,7 @@ export async function resume(
   if (!webhook) return
   if (isAnew) {
     const [stored] = await attempts.list([key])
-    const untaken = listUndelivered(selectAttempts(webhook, stored?.attempts), probeAt)
+    const untaken = listUndeliveredEvents(selectAttempts(webhook, stored?.attempts), probeAt)
     // A disabled webhook's messages are delayed until the webhook is enabled. A delivery before that would drop them.
     await enqueue(buildEventMessages(key, untaken), { delaySeconds: webhook.disabledAt ? DELAY_SECONDS : 0 })
     if (stored) await attempts.put(key, stored, resetAttempts(stored.attempts, untaken, probeAt), now())

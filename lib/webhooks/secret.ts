@@ -7,12 +7,12 @@ import { DAY_MS } from '../core/time.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
 
 /** Reads the keys from which webhook secrets are derived, from the secret `secretId`. Throws if that cannot be read. */
-export function readWebhookKeys(secretId: string, client?: SecretsManagerClient): Promise<KeysByAge> {
+export function readWebhookSecretKeys(secretId: string, client?: SecretsManagerClient): Promise<KeysByAge> {
   return readSecretJson(secretId, KeysByAge, client)
 }
 
-/** Like `readWebhookKeys`, but returns the container's cached keys, at most five minutes old. */
-export function readLatestWebhookKeys(secretId: string): Promise<KeysByAge> {
+/** Like `readWebhookSecretKeys`, but returns the container's cached keys, at most five minutes old. */
+export function readCachedWebhookSecretKeys(secretId: string): Promise<KeysByAge> {
   return readLatestSecretJson(secretId, KeysByAge)
 }
 
@@ -41,7 +41,7 @@ export function rotateSecret(
 }
 
 /** Returns the secrets that sign deliveries at `now` (epoch milliseconds). The newest is first; it is the one that the client receives. */
-export function listSecrets(
+export function listWebhookSecrets(
   webhookKeys: KeysByAge,
   clientId: string,
   { id, secret: { version, before } }: Pick<Webhook, 'id' | 'secret'>,

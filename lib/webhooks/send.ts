@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { findReachIssue, isReachable, type WebhookReach } from './reach.ts'
+import { findReachIssue, isAllowedAddress, type WebhookReach } from './reach.ts'
 import type { SendFailure, SendResult } from './sent.ts'
 
 /** Posts a body to a webhook's URL. Failures are returned, never thrown. */
@@ -121,7 +121,7 @@ function createLookup(reach: WebhookReach, resolve: Resolve): LookupFunction {
     const addresses = await resolve(hostname)
     const [first] = addresses
     if (!first) throw new UnreachableError('unresolved')
-    if (!addresses.every((address) => isReachable(address, reach))) throw new UnreachableError('not_allowed')
+    if (!addresses.every((address) => isAllowedAddress(address, reach))) throw new UnreachableError('not_allowed')
     return { first, all: addresses.map((address) => ({ address, family: FAMILY })) }
   }
   return (hostname, options, callback) => {

@@ -8,8 +8,8 @@ const MAX_CHARACTERS = 2048
  * Events that a webhook gets: with `final` only final events, with `latest` also earlier ones, which a reorganisation
  * can undo.
  */
-export const Finality = z.enum(['final', 'latest'])
-export type Finality = z.output<typeof Finality>
+export const EventFinality = z.enum(['final', 'latest'])
+export type EventFinality = z.output<typeof EventFinality>
 
 /** Reason why a webhook is disabled: its server responded with 410, or all deliveries failed for three days. */
 export const DisabledReason = z.enum(['gone', 'failing'])
@@ -48,7 +48,7 @@ const Millis = z.number().int()
  * State of a webhook that is behind (has missed events), because its server failed. Its events are not queued. A retry
  * sends them from the log.
  */
-export const Behind = z.object({
+export const BehindState = z.object({
   /**
    * Sequence number of the first event that the webhook has possibly not accepted. The retry begins with this event.
    */
@@ -62,7 +62,7 @@ export const Behind = z.object({
    */
   isLive: z.boolean().default(false),
 })
-export type Behind = z.output<typeof Behind>
+export type BehindState = z.output<typeof BehindState>
 
 /** An endpoint that a client registered for events. */
 export const Webhook = z.object({
@@ -72,12 +72,12 @@ export const Webhook = z.object({
   url: z.string(),
   /** Types of events that the webhook gets; null for all types, including future ones. */
   types: z.array(EventType).nullable(),
-  finality: Finality,
+  finality: EventFinality,
   secret: SecretVersions,
   createdAt: Timestamp,
   /** Sequence number of the last event before the registration. Only later events are sent. */
   after: z.number().int().nonnegative(),
-  behind: Behind.optional(),
+  behind: BehindState.optional(),
   disabledAt: Timestamp.optional(),
   disabledReason: DisabledReason.optional(),
 })
@@ -99,6 +99,6 @@ export function isSubscribedTo(
 }
 
 /** True if new events are queued for a webhook. It is then not disabled, and has no missed events that must be sent first. */
-export function isLive({ disabledAt, behind }: Pick<Webhook, 'disabledAt' | 'behind'>): boolean {
+export function isLiveWebhook({ disabledAt, behind }: Pick<Webhook, 'disabledAt' | 'behind'>): boolean {
   return disabledAt === undefined && (behind === undefined || behind.isLive)
 }

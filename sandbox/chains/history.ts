@@ -2,7 +2,7 @@ import { type Address, encodeFunctionData, numberToHex, parseAbi, parseEther, pa
 import { evmChain } from '../../lib/chain/registry.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalChain } from '../chains.ts'
-import { settle } from '../curator.ts'
+import { settleRequests } from '../curator.ts'
 import { callRpc } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
 import { type LocalToken, type LocalVault, type LocalWorld, openVaults, USER_BALANCE } from './world.ts'
@@ -78,7 +78,7 @@ export async function playHistory(chain: LocalChain, world: LocalWorld, now: () 
       for (const { vault, gain } of grown.filter(({ vault }) => vault.protocol === 'erc7540')) {
         const { address } = vault
         await transact(chain, [call(ANCHOR, address, 'requestRedeem', [MANAGED_SHARES, ANCHOR, ANCHOR])])
-        await settle(chain, address, { gain })
+        await settleRequests(chain, address, { gain })
         await transact(chain, [call(ANCHOR, address, 'redeem', [MANAGED_SHARES, ANCHOR, ANCHOR])])
       }
     })

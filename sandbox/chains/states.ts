@@ -14,7 +14,7 @@ import { type BridgeDeposit, bridgeContracts, multicallHandlerAbi, readDeposits,
 import type { LocalChain } from '../chains.ts'
 import { planLagoonImplementation, planLagoonVault, planYieldVault } from '../deploy.ts'
 import type { Relayer } from '../relayer.ts'
-import { DISTRIBUTOR, distributorAbi, type Reward, type Rewards } from '../rewards.ts'
+import { DISTRIBUTOR, distributorAbi, type Reward, type RewardOperator } from '../rewards.ts'
 import { callRpc } from '../rpc.ts'
 import { sendTransactions, transact } from '../transactions.ts'
 import { createPlan, type Plan } from './plan.ts'
@@ -72,9 +72,9 @@ const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
  * must be final are prepared before `toNow`, which moves the chains to the present. States that end within hours are prepared after
  * `toNow`.
  */
-export async function playStates(
+export async function prepareStates(
   chains: readonly Chain[],
-  { relayer, rewards }: { readonly relayer: Relayer; readonly rewards: Rewards },
+  { relayer, rewards }: { readonly relayer: Relayer; readonly rewards: RewardOperator },
   toNow: () => Promise<unknown>,
 ): Promise<States> {
   const [base, arbitrum] = [requireValue(chains[0]), requireValue(chains[1])]
@@ -275,7 +275,7 @@ function lagoonCalls(plan: Plan, asset: Address) {
  * Grants rewards on both chains, and claims a part on the first chain. The result's `next` are rewards that
  * `postRewards` later posts on the second chain.
  */
-async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault: LocalVault) {
+async function playRewards(base: Chain, arbitrum: Chain, rewards: RewardOperator, vault: LocalVault) {
   const token = requireValue(base.rewardToken).address
   const spam = requireValue(base.unlisted?.at(-1)).address
   const reward = (account: Address, amount: bigint, other: Partial<Reward> = {}): Reward => ({
@@ -310,7 +310,7 @@ async function playRewards(base: Chain, arbitrum: Chain, rewards: Rewards, vault
   }
 }
 
-async function postRewards(chain: Chain, rewards: Rewards, next: readonly Reward[]): Promise<StateRequest> {
+async function postRewards(chain: Chain, rewards: RewardOperator, next: readonly Reward[]): Promise<StateRequest> {
   await rewards.grant(chain.chainId, next, { inDisputePeriod: true })
   return buildRewardsRequest(requireValue(next[0]).account, chain)
 }

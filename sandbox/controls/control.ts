@@ -68,7 +68,7 @@ export const Digits = z
   .transform(BigInt)
 
 /** Schema of a duration in seconds. */
-export const Seconds = z.strictObject({ seconds: z.int().min(1).max(10_000_000) })
+export const DurationBody = z.strictObject({ seconds: z.int().min(1).max(10_000_000) })
 
 /** Throws if there is no contract at a token's address. */
 export async function requireToken(chain: LocalChain, token: Address): Promise<void> {

@@ -5,7 +5,7 @@ import { type ActiveChange, buildControl, chainName, jsonOnly } from './control.
 type HostedChain = { readonly chainId: number; readonly hosts: readonly Node[] }
 
 /** Returns controls that make the last imitated RPC node of a chain lag or lie. */
-export function nodeControls(chains: readonly HostedChain[], Chain: z.ZodType<number>) {
+export function buildNodeControls(chains: readonly HostedChain[], Chain: z.ZodType<number>) {
   const on = new Map<number, { readonly kind: 'lag' | 'lie'; readonly what: string }>()
   const change = (
     chainId: number,

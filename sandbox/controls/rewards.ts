@@ -2,15 +2,15 @@ import * as z from 'zod'
 import { ACCOUNTS } from '../accounts.ts'
 import type { LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import type { Rewards } from '../rewards.ts'
+import type { RewardOperator } from '../rewards.ts'
 import { Account, buildControl, type Control, chainName, Digits, requireToken, TokenAddress } from './control.ts'
 
 /** Chain whose first vault has a reward campaign. */
 export type CampaignChain = LocalChain & Pick<LocalWorld, 'vaults' | 'rewardToken'>
 
 /** Returns controls of the campaigns' rewards and of the fake Merkl API that reports them. */
-export function rewardControls(
-  rewards: Rewards,
+export function buildRewardControls(
+  rewards: RewardOperator,
   chains: readonly CampaignChain[],
   Chain: z.ZodType<number>,
 ): Readonly<Record<string, Control>> {

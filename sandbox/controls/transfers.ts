@@ -46,7 +46,7 @@ const SpeedUp = buildNamedSchema({
 const SOME = { transactionHash: '0x…' }
 
 /** Returns controls of bridge transfers. The result of each control is the list of all transfers. */
-export function transferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
+export function buildTransferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
   const one = async (which: Which): Promise<TrackedDeposit> => {
     const [relay, ...more] = await relayer.look(queryOf(which))
     if (!relay) throw new Error('There is no such transfer')

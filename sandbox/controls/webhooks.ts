@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import type { Receiver } from '../receiver.ts'
-import { buildControl, jsonOnly, Seconds } from './control.ts'
+import { buildControl, DurationBody, jsonOnly } from './control.ts'
 
 const example = { seconds: 20 }
 
 /** Returns controls that make the webhook receiver refuse or hang, so that developers see the service's pauses between attempts. */
-export function webhookControls(receiver: Pick<Receiver, 'behave' | 'behaviour'>) {
+export function buildWebhookControls(receiver: Pick<Receiver, 'behave' | 'behaviour'>) {
   const buildBehaviourControl = (behaviour: 'refuse' | 'hang' | 'gone', does: string, what: string) =>
     buildControl(
       does,
-      Seconds,
+      DurationBody,
       example,
       ({ seconds }) => receiver.behave(behaviour, seconds),
       () => (receiver.behaviour() === behaviour ? [{ what, end: { name: 'webhooks/resume', body: {} } }] : []),

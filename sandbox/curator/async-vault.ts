@@ -2,7 +2,7 @@ import { type Address, encodeFunctionData, parseAbi } from 'viem'
 import { getLogs, readContract } from 'viem/actions'
 import type { LocalChain } from '../chains.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
-import { buildMint, buildSettlement, clientOf, type Settlement } from './settlement.ts'
+import { buildMint, buildSettlement, createBatchingClient, type Settlement } from './settlement.ts'
 
 const VAULT = parseAbi([
   'function manager() view returns (address)',
@@ -52,7 +52,7 @@ type OpenRequest = {
  * vault's manager.
  */
 export async function settleAsyncVault(chain: LocalChain, vault: Address, gain: bigint): Promise<Settlement> {
-  const client = clientOf(chain)
+  const client = createBatchingClient(chain)
   const contract = { address: vault, abi: VAULT } as const
   const [manager, asset, totalAssets, price] = await Promise.all([
     readContract(client, { ...contract, functionName: 'manager' }),
@@ -98,14 +98,14 @@ export async function asyncVaultHasPending(chain: LocalChain, vault: Address): P
 
 /** Returns true for an ERC-7540 vault with a manager, and false for a Lagoon vault, which has no manager. */
 export function isAsyncVault(chain: LocalChain, vault: Address): Promise<boolean> {
-  return readContract(clientOf(chain), { address: vault, abi: VAULT, functionName: 'manager' }).then(
+  return readContract(createBatchingClient(chain), { address: vault, abi: VAULT, functionName: 'manager' }).then(
     () => true,
     () => false,
   )
 }
 
 async function readOpenRequests(chain: LocalChain, vault: Address): Promise<OpenRequest[]> {
-  const client = clientOf(chain)
+  const client = createBatchingClient(chain)
   const events = VAULT.filter((item) => item.type === 'event')
   const logs = await getLogs(client, { address: vault, events, strict: true, fromBlock: 'earliest' })
   const requested = new Map(

@@ -12,7 +12,7 @@ import { getStorageAt, readContract } from 'viem/actions'
 import type { LocalChain } from '../chains.ts'
 import { LAGOON_STORAGE } from '../copies.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
-import { buildMint, buildSettlement, clientOf, type Settlement } from './settlement.ts'
+import { buildMint, buildSettlement, createBatchingClient, type Settlement } from './settlement.ts'
 
 const VAULT = parseAbi([
   'function depositEpochId() view returns (uint40)',
@@ -81,7 +81,7 @@ export async function lagoonHasPending(chain: LocalChain, vault: Address): Promi
 }
 
 function contractReader(chain: LocalChain, address: Address) {
-  const client = clientOf(chain)
+  const client = createBatchingClient(chain)
   const word = async (slot: bigint) => {
     const value = await getStorageAt(client, { address, slot: numberToHex(slot, { size: 32 }) })
     return hexToBigInt(value ?? '0x0')

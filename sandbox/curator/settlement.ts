@@ -32,5 +32,5 @@ export function buildMint(account: Address, token: Address, amount: bigint): Loc
 }
 
 /** Returns a viem client that batches its requests and never retries. */
-export const clientOf = ({ rpcUrl }: LocalChain) =>
+export const createBatchingClient = ({ rpcUrl }: LocalChain) =>
   createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatUnits, type Hex } from 'viem'
 import { WebhookEvent } from '../../lib/webhooks/event.ts'
-import { exchange } from '../exchange.ts'
+import { sendHttpRequest } from '../exchange.ts'
 import type { ReceivedDelivery } from '../receiver.ts'
 import type { LocalState } from '../start/state.ts'
 
@@ -71,7 +71,7 @@ async function followArrivals(
 }
 
 async function listArrivals(receivedUrl: string, after = 0): Promise<readonly ReceivedDelivery[]> {
-  const { text } = await exchange(`${receivedUrl}?after=${after}`, { method: 'GET' })
+  const { text } = await sendHttpRequest(`${receivedUrl}?after=${after}`, { method: 'GET' })
   return JSON.parse(text).received
 }
 

@@ -3,13 +3,13 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { listRewards, orThrow, prepareRewardsClaim, toViem } from '../../client/src/index.ts'
 import { verifyTransactions } from '../../client/src/verify.ts'
 import { callRpc } from '../rpc.ts'
-import type { VaultStage } from './vaults.ts'
+import type { VaultDemoContext } from './vaults.ts'
 
 const [BASE, ARBITRUM] = [8453, 42161] as const
 const COIN = 10n ** 18n
 
 /** Grants rewards to a new account, lists these rewards, and claims the claimable part. */
-export async function playRewards(stage: VaultStage): Promise<void> {
+export async function playRewards(stage: VaultDemoContext): Promise<void> {
   const { state, client, say, heading } = stage
   // Each demo uses a new account, because the API reads an account's rewards at most once in five minutes.
   const privateKey = generatePrivateKey()
@@ -35,13 +35,13 @@ export async function playRewards(stage: VaultStage): Promise<void> {
   await show(stage, userAddress)
 }
 
-async function grant({ state, say }: VaultStage, body: object): Promise<void> {
+async function grant({ state, say }: VaultDemoContext, body: object): Promise<void> {
   const reply = await fetch(`${state.controlsUrl}/rewards/grant`, { method: 'POST', body: JSON.stringify(body) })
   if (!reply.ok) throw new Error(await reply.text())
   say(`POST ${new URL(reply.url).pathname} ${JSON.stringify(body)}`)
 }
 
-async function show({ client, say }: VaultStage, userAddress: `0x${string}`): Promise<void> {
+async function show({ client, say }: VaultDemoContext, userAddress: `0x${string}`): Promise<void> {
   const { rewards, errors = {} } = orThrow(await listRewards(client, { userAddress }))
   if (rewards.length === 0) say('GET rewards: none')
   for (const { chainId, symbol, decimals, amount, pending, claimableAt, usd } of rewards) {

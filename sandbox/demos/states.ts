@@ -4,7 +4,7 @@ import type { LocalState } from '../start/state.ts'
  * Prints one line for each prepared state, such as a pending deposit. With `only`, prints the curl command and full response for the state
  * of this name. Throws for an unknown name.
  */
-export async function playStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
+export async function printStates({ baseUrl, states }: LocalState, say: (text: string) => void, only?: string) {
   if (!states) throw new Error('The service runs without history, so it has no prepared states.')
   const { questions } = states
   const chosen = Object.entries(questions).filter(([name]) => only === undefined || name === only)

@@ -21,7 +21,7 @@ import type { LocalState } from '../start/state.ts'
 import type { DemoContext } from './account.ts'
 
 /** Context of a vault demo, which also sends transactions. */
-export type VaultStage = DemoContext & {
+export type VaultDemoContext = DemoContext & {
   readonly state: LocalState
   readonly user: Hex
   readonly heading: (text: string) => void
@@ -38,7 +38,7 @@ const PATIENCE_MS = 60_000
 const ARBITRUM = 42161
 
 /** Deposits into a synchronous vault and into an asynchronous one. Claims the asynchronous vault's shares after its settlement. */
-export async function playSameChain(stage: VaultStage): Promise<void> {
+export async function playSameChain(stage: VaultDemoContext): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
   stage.heading(`A deposit into ${sync.name}: instant shares`)
@@ -51,7 +51,7 @@ export async function playSameChain(stage: VaultStage): Promise<void> {
 }
 
 /** Deposits into a vault with tokens of another chain, which the bridge transfers. */
-export async function playCrossChain(stage: VaultStage): Promise<void> {
+export async function playCrossChain(stage: VaultDemoContext): Promise<void> {
   const vault = find(await list(stage), 'Harbor')
   const { address, symbol } = tokenOn(stage, ARBITRUM, vault)
   stage.heading(`A deposit of ${symbol} on Arbitrum into ${vault.name} on Base`)
@@ -61,7 +61,7 @@ export async function playCrossChain(stage: VaultStage): Promise<void> {
 }
 
 /** Withdraws from a synchronous vault, to the vault's own chain and to another chain. Then withdraws from an asynchronous vault. */
-export async function playWithdrawals(stage: VaultStage): Promise<void> {
+export async function playWithdrawals(stage: VaultDemoContext): Promise<void> {
   const vaults = await list(stage)
   const sync = find(vaults, 'Cove')
   stage.heading(`A withdrawal from ${sync.name}: paid instantly`)
@@ -85,7 +85,7 @@ export async function playWithdrawals(stage: VaultStage): Promise<void> {
   await claimSettled(stage, async, 'withdrawal')
 }
 
-async function list({ client, say }: VaultStage): Promise<readonly Vault[]> {
+async function list({ client, say }: VaultDemoContext): Promise<readonly Vault[]> {
   const { data: vaults } = orThrow(await listVaults(client))
   say(`GET vaults: ${vaults.length} vaults on ${new Set(vaults.map(({ chainId }) => chainId)).size} chains`)
   return vaults
@@ -98,7 +98,7 @@ function find(vaults: readonly Vault[], name: string): Vault {
 }
 
 async function deposit(
-  stage: VaultStage,
+  stage: VaultDemoContext,
   vault: Vault,
   wholeTokens: string,
   source?: { readonly srcChainId: number; readonly srcToken: Hex },
@@ -109,7 +109,7 @@ async function deposit(
   return await sendAll(stage, source?.srcChainId ?? vault.chainId, prepared)
 }
 
-async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWithdrawalRequest>): Promise<Hex> {
+async function withdraw(stage: VaultDemoContext, vault: Vault, what: Partial<PrepareWithdrawalRequest>): Promise<Hex> {
   const prepared = orThrow(await prepareWithdrawal(stage.client, { ...placeOf(stage, vault), ...what }))
   const { decimals, symbol } = tokenOf(stage, vault)
   const assets = formatUnits(BigInt(prepared.withdrawal.assets ?? 0), decimals)
@@ -119,7 +119,7 @@ async function withdraw(stage: VaultStage, vault: Vault, what: Partial<PrepareWi
   return await sendAll(stage, vault.chainId, prepared)
 }
 
-async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | 'withdrawal'): Promise<void> {
+async function claimSettled(stage: VaultDemoContext, vault: Vault, kind: 'deposit' | 'withdrawal'): Promise<void> {
   const place = placeOf(stage, vault)
   const follow = (isDone: (status: string) => boolean) =>
     kind === 'deposit'
@@ -149,13 +149,13 @@ async function claimSettled(stage: VaultStage, vault: Vault, kind: 'deposit' | '
   await follow((status) => status !== 'claimable')
 }
 
-async function followTransfer(stage: VaultStage, srcChainId: number, txHash: Hex): Promise<void> {
+async function followTransfer(stage: VaultDemoContext, srcChainId: number, txHash: Hex): Promise<void> {
   const fetchStatus = () => getTransferStatus(stage.client, { txHash, srcChainId })
   await waitFor(stage, 'cross-chain status', fetchStatus, ({ terminal }) => terminal)
 }
 
 async function waitFor<StatusResponse extends { status: string; statusDescription: string }>(
-  { say }: VaultStage,
+  { say }: VaultDemoContext,
   what: string,
   ask: () => Promise<Result<StatusResponse>>,
   isDone: (told: StatusResponse) => boolean,
@@ -170,7 +170,7 @@ async function waitFor<StatusResponse extends { status: string; statusDescriptio
   throw new Error(`The ${what} did not change in time.`)
 }
 
-async function sendAll(stage: VaultStage, chainId: number, prepared: Prepared): Promise<Hex> {
+async function sendAll(stage: VaultDemoContext, chainId: number, prepared: Prepared): Promise<Hex> {
   let hash: Hex | undefined
   for (const approval of prepared.approval) await stage.send(chainId, 'approval', toViem(approval))
   for (const operation of prepared.operations) hash = await stage.send(chainId, 'operation', toViem(operation))
@@ -178,7 +178,7 @@ async function sendAll(stage: VaultStage, chainId: number, prepared: Prepared): 
   return hash
 }
 
-function placeOf({ user }: VaultStage, { poolAddress }: Vault) {
+function placeOf({ user }: VaultDemoContext, { poolAddress }: Vault) {
   return { vaultAddress: poolAddress, userAddress: user }
 }
 
@@ -186,17 +186,17 @@ function describe({ approval, operations, estimatedGas }: Prepared): string {
   return `${approval.length} approval, ${operations.length} operation, about ${estimatedGas} gas`
 }
 
-function unitsOf(stage: VaultStage, vault: Vault, wholeTokens: string): string {
+function unitsOf(stage: VaultDemoContext, vault: Vault, wholeTokens: string): string {
   return parseUnits(wholeTokens, tokenOf(stage, vault).decimals).toString()
 }
 
-function tokenOf({ state }: VaultStage, { depositTokenAddress, chainId }: Vault) {
+function tokenOf({ state }: VaultDemoContext, { depositTokenAddress, chainId }: Vault) {
   const token = state.tokens.find((one) => one.address === depositTokenAddress && one.chainId === chainId)
   if (!token) throw new Error('The deposit token is not there.')
   return token
 }
 
-function tokenOn(stage: VaultStage, chainId: number, vault: Vault) {
+function tokenOn(stage: VaultDemoContext, chainId: number, vault: Vault) {
   const { symbol } = tokenOf(stage, vault)
   const token = stage.state.tokens.find((one) => one.chainId === chainId && one.symbol === symbol)
   if (!token) throw new Error(`There is no ${symbol} on chain ${chainId}.`)

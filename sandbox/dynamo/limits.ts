@@ -44,7 +44,7 @@ export function itemSize(item: object): number {
 const sizeInCharacters = db.sizeInCharacters ?? db.itemSize
 
 /** Makes dynalite measure items in bytes for its limit of 400 KB. dynalite itself counts characters. */
-export function countBytes(): void {
+export function measureItemsInBytes(): void {
   Object.assign(db, { itemSize, sizeInCharacters })
 }
 

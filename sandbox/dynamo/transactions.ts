@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { type HttpResponse, passRequestToServer } from '../exchange.ts'
 import { guardHost } from '../listen.ts'
-import { countBytes, findItemsLimitError, findLimitError, itemSize } from './limits.ts'
+import { findItemsLimitError, findLimitError, itemSize, measureItemsInBytes } from './limits.ts'
 
 type ExecuteAction = (action: string, input: object) => Promise<HttpResponse>
 
@@ -42,7 +42,7 @@ const KNOWN_MS = 600_000
 const PLAIN_WRITES: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteItem'])
 
 /** Settings by which tests control transactions. */
-export type Transactions = {
+export type TransactionSettings = {
   /** Promise that transactions await before they write; undefined for no wait. */
   hold: Promise<unknown> | undefined
 }
@@ -54,8 +54,8 @@ export type Transactions = {
  * token of a completed transaction succeeds without writing. `now` returns epoch milliseconds. Source:
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
-export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): Transactions {
-  countBytes()
+export function addTransactions(server: EventEmitter, { now }: { readonly now: () => number }): TransactionSettings {
+  measureItemsInBytes()
   const dynalite = new EventEmitter()
   for (const listener of server.listeners('request')) {
     // The cast is safe: request listeners take a request and a response.
@@ -63,7 +63,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   }
   server.removeAllListeners('request')
 
-  const transactions: Transactions = { hold: undefined }
+  const transactions: TransactionSettings = { hold: undefined }
   const underWay = new Set<Promise<unknown>>()
   let writingTransaction: Promise<unknown> | undefined
   /** Running transactions by the keys of their items. */

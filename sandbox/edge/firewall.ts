@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net'
 import * as z from 'zod'
-import type { Deployed } from '../template/deployed.ts'
+import type { ResourceFinder } from '../template/deployed.ts'
 
 type Inspected = {
   readonly address: string
@@ -18,7 +18,7 @@ type Refusal = {
 }
 
 /** Function that inspects a request. It returns the firewall's response to a blocked request; undefined if the request passes. */
-export type Inspect = (request: Inspected) => Refusal | undefined
+export type RequestInspector = (request: Inspected) => Refusal | undefined
 
 const Transformations = z.array(z.strictObject({ Priority: z.number(), Type: z.enum(['NONE', 'URL_DECODE']) }))
 const ByteMatch = z.strictObject({
@@ -113,7 +113,7 @@ const IpSet = z.object({ Addresses: z.array(z.string()), IPAddressVersion: z.enu
  * Returns an imitation of AWS WAF, configured by the web ACL with this ARN. A rate-based rule also counts the requests that it blocks.
  * Unlike in AWS, counts are exact and managed rule groups match nothing. Throws for an unknown ARN or an unsupported rule.
  */
-export function createFirewall(deployed: Deployed, aclArn: string, now: () => number): Inspect {
+export function createFirewall(deployed: ResourceFinder, aclArn: string, now: () => number): RequestInspector {
   const acl = deployed('AWS::WAFv2::WebACL', Acl).find(({ arn }) => arn === aclArn)
   if (!acl) throw new Error(`There is no web ACL ${aclArn}.`)
   const { Rules, CustomResponseBodies } = acl.properties

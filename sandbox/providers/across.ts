@@ -7,7 +7,7 @@ import { COIN_ADDRESS } from '../../lib/chain/registry.ts'
 import { bridgeContracts } from '../bridge.ts'
 import type { LocalToken } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import { type FakeRequest, type FakeService, fake, type ProviderReply } from '../fake.ts'
+import { createFakeService, type FakeRequest, type FakeService, type ProviderReply } from '../fake.ts'
 import type { Relayer } from '../relayer.ts'
 import { depositStatuses } from './across-status.ts'
 
@@ -184,7 +184,7 @@ export function fakeAcross(options: {
 
   const statusOf = depositStatuses(options)
 
-  return fake('/api', async (question) => {
+  return createFakeService('/api', async (question) => {
     const path = question.parts.join('/')
     if (path === 'suggested-fees') return suggestFees(question).then(ok, refuse)
     if (path === 'deposit/status') return statusOf(question).catch(refuse)

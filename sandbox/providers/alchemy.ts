@@ -2,8 +2,8 @@ import { type Address, getAddress, isAddress } from 'viem'
 import * as z from 'zod'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { LocalToken } from '../chains/world.ts'
-import { type FakeService, fake, type ProviderReply } from '../fake.ts'
-import { type IndexedChain, readCollectibles, readTokens } from './indexed-chain.ts'
+import { createFakeService, type FakeService, type ProviderReply } from '../fake.ts'
+import { type IndexedChain, readCollectibles, readTokenBalances } from './indexed-chain.ts'
 
 /** API key that the fake of Alchemy accepts. */
 export const ALCHEMY_KEY = 'local'
@@ -54,7 +54,7 @@ export function fakeAlchemy(
     }
   }
 
-  const service = fake('/alchemy', async ({ parts: [network = '', ...parts], query, body }) => {
+  const service = createFakeService('/alchemy', async ({ parts: [network = '', ...parts], query, body }) => {
     const isNft = parts[0] === 'nft'
     const [version, key, method] = isNft ? parts.slice(1) : parts
     if (version !== (isNft ? 'v3' : 'v2')) return refuse(404, -32600, 'Not Found')
@@ -91,7 +91,7 @@ async function balancesOf(chain: IndexedChain | undefined, params: readonly unkn
   const [address, , options] = parsed.data
   if (!isAddress(address, { strict: false })) return undefined
   const page = pageOf(
-    chain ? await readTokens(chain, tokensOf(chain), getAddress(address)) : [],
+    chain ? await readTokenBalances(chain, tokensOf(chain), getAddress(address)) : [],
     options?.pageKey,
     pageSize,
   )

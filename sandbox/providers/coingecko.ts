@@ -1,7 +1,7 @@
 import { CURRENCIES, type Currency } from '../../lib/markets/currency.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type FakeRequest, type FakeService, fake } from '../fake.ts'
-import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, rounded } from './market.ts'
+import { createFakeService, type FakeRequest, type FakeService } from '../fake.ts'
+import { DAY_MS, type MadeUpCoin, type MadeUpMarket, minuteOf, roundToTenDigits } from './market.ts'
 
 const PUBLIC_RANGE_DAYS = 365
 const FIVE_MINUTES_MS = 300_000
@@ -30,8 +30,8 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     const { price, dayAgo, change } = quote(coin, currency, moment)
     const hours = Array.from({ length: 25 }, (_, hour) => priceAt(coin, currency, moment - hour * HOUR_MS) ?? 0)
     const perDollar = price === undefined ? 0 : price / (priceAt(coin, 'usd', moment) ?? price)
-    const extreme = (sign: 1 | -1) => rounded(coin.middle * Math.exp(sign * coin.swing) * perDollar)
-    const capitalisation = price === undefined ? 0 : rounded(price * coin.supply)
+    const extreme = (sign: 1 | -1) => roundToTenDigits(coin.middle * Math.exp(sign * coin.swing) * perDollar)
+    const capitalisation = price === undefined ? 0 : roundToTenDigits(price * coin.supply)
     return {
       id: coin.id,
       symbol: coin.symbol,
@@ -44,7 +44,8 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
       total_volume: price === undefined ? null : volume(price, coin),
       high_24h: price === undefined ? null : Math.max(...hours),
       low_24h: price === undefined ? null : Math.min(...hours),
-      price_change_24h: change === undefined || price === undefined ? null : rounded(price - (dayAgo ?? price)),
+      price_change_24h:
+        change === undefined || price === undefined ? null : roundToTenDigits(price - (dayAgo ?? price)),
       price_change_percentage_24h: change ?? null,
       market_cap_change_24h: null,
       market_cap_change_percentage_24h: change ?? null,
@@ -67,7 +68,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     const price = priceAt(coin, currency, moment)
     const dayAgo = priceAt(coin, currency, moment - DAY_MS)
     const isKnown = price !== undefined && dayAgo !== undefined && coin.unknown !== 'change'
-    return { price, dayAgo, change: isKnown ? rounded((price / dayAgo - 1) * 100) : undefined }
+    return { price, dayAgo, change: isKnown ? roundToTenDigits((price / dayAgo - 1) * 100) : undefined }
   }
 
   const listMarkets = ({ query }: FakeRequest): ProviderReply => {
@@ -92,7 +93,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     })
     return ok({
       prices: series.map(({ moment, price }) => [moment, price]),
-      market_caps: series.map(({ moment, price }) => [moment, rounded(price * coin.supply)]),
+      market_caps: series.map(({ moment, price }) => [moment, roundToTenDigits(price * coin.supply)]),
       total_volumes: series.map(({ moment, price }) => [moment, volume(price, coin)]),
     })
   }
@@ -135,7 +136,7 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
     return ok(Object.fromEntries(rows))
   }
 
-  return fake('/coingecko', (question) => {
+  return createFakeService('/coingecko', (question) => {
     const { parts } = question
     const [area, second, third, fourth, fifth] = parts
     const path = parts.join('/')
@@ -176,7 +177,7 @@ function moments(days: number, end: number): number[] {
 }
 
 function volume(price: number, coin: MadeUpCoin): number {
-  return rounded(price * coin.supply * TURNOVER)
+  return roundToTenDigits(price * coin.supply * TURNOVER)
 }
 
 function currencyOf(text: string | null): Currency | undefined {

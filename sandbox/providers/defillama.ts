@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type FakeRequest, type FakeService, fake } from '../fake.ts'
+import { createFakeService, type FakeRequest, type FakeService } from '../fake.ts'
 import { type MadeUpCoin, type MadeUpMarket, minuteOf } from './market.ts'
 
 const MAX_POINTS = 500
@@ -48,7 +48,7 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): FakeServ
     })
   }
 
-  return fake('/defillama', (question) => {
+  return createFakeService('/defillama', (question) => {
     const [area, second, third, fourth] = question.parts
     if (area === 'prices' && second === 'current' && third) {
       return replyForCoins(third, (coin) => pointAt(coin, Math.floor(now() / 1000)))

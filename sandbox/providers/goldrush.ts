@@ -1,8 +1,8 @@
 import { type Address, isAddress } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { ProviderReply } from '../fake.ts'
-import { type FakeService, fake } from '../fake.ts'
-import { type IndexedChain, readCoin, readCollectibles, readUnlisted } from './indexed-chain.ts'
+import { createFakeService, type FakeService } from '../fake.ts'
+import { type IndexedChain, readCoinBalance, readCollectibles, readUnlistedBalances } from './indexed-chain.ts'
 
 /** API key that the fake of GoldRush accepts. */
 export const GOLDRUSH_KEY = 'local'
@@ -14,7 +14,7 @@ const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
  * nothing on other chains. Source: https://goldrush.dev/docs/api-reference
  */
 export function fakeGoldRush(chains: readonly IndexedChain[]): FakeService {
-  return fake('/goldrush', async ({ parts, headers }) => {
+  return createFakeService('/goldrush', async ({ parts, headers }) => {
     if (headers.authorization !== `Bearer ${GOLDRUSH_KEY}`) return refuse(401, 'No valid API key was provided.')
     const [chainName, , wallet = '', list] = parts
     const known = CHAINS.find(({ key }) => key === chainName)
@@ -33,7 +33,7 @@ async function itemsOf(chain: IndexedChain, wallet: Address, list: string | unde
 }
 
 async function tokensOf(chain: IndexedChain, wallet: Address): Promise<object[]> {
-  const [coin, tokens] = await Promise.all([readCoin(chain, wallet), readUnlisted(chain, wallet)])
+  const [coin, tokens] = await Promise.all([readCoinBalance(chain, wallet), readUnlistedBalances(chain, wallet)])
   const native = { contract_decimals: 18, contract_address: NATIVE, native_token: true, balance: coin.toString() }
   return [
     native,

@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import * as z from 'zod'
 import { MULTICALL3 } from '../chains.ts'
-import { type FakeService, fake } from '../fake.ts'
+import { createFakeService, type FakeService } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 
 const BLOCK_MS = 2_000
@@ -36,7 +36,7 @@ const Call = z.tuple([z.object({ to: z.string(), data: z.custom<Hex>(isHex) })])
  * milliseconds.
  */
 export function fakeIdleChains(now: () => number): FakeService {
-  return fake('/idle', ({ parts: [chainId], body }) =>
+  return createFakeService('/idle', ({ parts: [chainId], body }) =>
     jsonRpcReply(body, (call) => resultOf(call, Number(chainId), now())),
   )
 }

@@ -19,17 +19,21 @@ const abi = parseAbi([
 ])
 
 /** Reads a wallet's balance of the chain's native coin, in wei. */
-export function readCoin(chain: IndexedChain, wallet: Address): Promise<bigint> {
+export function readCoinBalance(chain: IndexedChain, wallet: Address): Promise<bigint> {
   return getBalance(clientOf(chain), { address: wallet })
 }
 
 /** Reads a wallet's balances of the chain's unlisted tokens (tokens that no token list contains), in their smallest units. */
-export function readUnlisted(chain: IndexedChain, wallet: Address): Promise<HeldToken[]> {
-  return readTokens(chain, chain.unlisted ?? [], wallet)
+export function readUnlistedBalances(chain: IndexedChain, wallet: Address): Promise<HeldToken[]> {
+  return readTokenBalances(chain, chain.unlisted ?? [], wallet)
 }
 
 /** Reads a wallet's balances of these tokens, in their smallest units. */
-export function readTokens(chain: IndexedChain, tokens: readonly LocalToken[], wallet: Address): Promise<HeldToken[]> {
+export function readTokenBalances(
+  chain: IndexedChain,
+  tokens: readonly LocalToken[],
+  wallet: Address,
+): Promise<HeldToken[]> {
   const client = clientOf(chain)
   return Promise.all(
     tokens.map(async (token) => ({

@@ -1,6 +1,6 @@
 import { zeroAddress } from 'viem'
 import { CHAINS, type Chain } from '../../lib/chain/registry.ts'
-import { type FakeService, fake } from '../fake.ts'
+import { createFakeService, type FakeService } from '../fake.ts'
 import type { MadeUpCoin, MadeUpMarket, MarketToken } from './market.ts'
 
 const SOLANA_NATIVE = '11111111111111111111111111111111'
@@ -43,7 +43,7 @@ export function fakeLiFi(market: MadeUpMarket, tokens: readonly MarketToken[], n
     ...figuresOf(market.coinAt(chain.coinGeckoPlatform, address)),
   })
 
-  return fake('/lifi', ({ parts, query }) => {
+  return createFakeService('/lifi', ({ parts, query }) => {
     if (parts.join('/') !== 'tokens') return { status: 404, body: { message: 'Not Found', code: 1003 } }
     const [wanted, types] = [query.get('chains')?.split(','), query.get('chainTypes')?.split(',') ?? ['EVM']]
     const chains = CHAINS.filter(

@@ -109,7 +109,7 @@ export function madeUpMarket(tokens: readonly MarketToken[]): MadeUpMarket {
     priceAt(coin, currency, moment) {
       const minute = minuteOf(moment)
       if (coin.unknown === 'price' || minute < MARKET_BEGAN) return undefined
-      return rounded(dollarsOf(coin, minute) * perDollar(currency, minute))
+      return roundToTenDigits(dollarsOf(coin, minute) * perDollar(currency, minute))
     },
   }
 }
@@ -120,7 +120,7 @@ export function minuteOf(moment: number): number {
 }
 
 /** Rounds a number to 10 significant digits, about as the real services do. */
-export function rounded(value: number): number {
+export function roundToTenDigits(value: number): number {
   return Number(value.toPrecision(10))
 }
 
@@ -152,7 +152,7 @@ function realCoins(tokens: readonly MarketToken[]): MadeUpCoin[] {
 function madeUpCoins(): MadeUpCoin[] {
   return Array.from({ length: MADE_UP_COINS }, (_, index) => {
     const number = index + 1
-    const middle = rounded(10 ** (fractionOf(`price ${number}`) * 8 - 5))
+    const middle = roundToTenDigits(10 ** (fractionOf(`price ${number}`) * 8 - 5))
     return {
       id: `made-up-coin-${number}`,
       symbol: `made${number}`,

@@ -13,9 +13,9 @@ import {
 import { CHAINS, evmChain } from '../../lib/chain/registry.ts'
 import type { LocalToken, LocalVault, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
-import { type FakeRequest, type FakeService, fake, type ProviderReply } from '../fake.ts'
-import type { Rewards } from '../rewards.ts'
-import { DAY_MS, type MadeUpMarket, rounded } from './market.ts'
+import { createFakeService, type FakeRequest, type FakeService, type ProviderReply } from '../fake.ts'
+import type { RewardOperator } from '../rewards.ts'
+import { DAY_MS, type MadeUpMarket, roundToTenDigits } from './market.ts'
 
 /** Local chain whose tokens and vaults the fake of Merkl lists. A chain without `rewardToken` has no reward campaigns. */
 export type RewardedChain = LocalChain &
@@ -49,7 +49,7 @@ const OTHER_PROGRAMMES = 120
  */
 export function fakeMerkl(options: {
   readonly chains: readonly RewardedChain[]
-  readonly rewards: Rewards
+  readonly rewards: RewardOperator
   readonly market: MadeUpMarket
   readonly now: () => number
 }): FakeService {
@@ -115,16 +115,16 @@ export function fakeMerkl(options: {
     const rates = campaigns.flatMap(({ token, apr }) =>
       apr === null ? [] : [{ type: 'CAMPAIGN', identifier: campaignId(vault.address, token.address), value: apr }],
     )
-    const apr = rounded(rates.reduce((sum, { value }) => sum + value, 0))
+    const apr = roundToTenDigits(rates.reduce((sum, { value }) => sum + value, 0))
     const paid = campaigns.map(({ token, apr }) => {
-      const value = rounded((TVL * (apr ?? 1)) / 100 / DAYS_A_YEAR)
+      const value = roundToTenDigits((TVL * (apr ?? 1)) / 100 / DAYS_A_YEAR)
       const onChainCampaignId = campaignId(vault.address, token.address)
       const described = describeToken(chain, token.address)
       const amount = parseUnits((value / (described.price ?? 1)).toFixed(6), token.decimals).toString()
       const ownId = BigInt(slice(onChainCampaignId, 0, 6)).toString()
       return { token: described, value, amount, campaignId: ownId, onChainCampaignId }
     })
-    const total = rounded(paid.reduce((sum, { value }) => sum + value, 0))
+    const total = roundToTenDigits(paid.reduce((sum, { value }) => sum + value, 0))
     const timestamp = `${Math.floor(now() / 1000)}`
     return {
       id: BigInt(slice(campaignId(vault.address, vault.address), 0, 8)).toString(),
@@ -149,7 +149,7 @@ export function fakeMerkl(options: {
     return ok(described.slice(index * size, (index + 1) * size))
   }
 
-  return fake('/merkl', async (question) => {
+  return createFakeService('/merkl', async (question) => {
     const [version, area, account = '', list] = question.parts
     if (!take()) return { status: 429, body: { error: 'Too many requests' } }
     if (version === 'v4' && area === 'users' && list === 'rewards') return listRewards(account, question)
@@ -171,7 +171,7 @@ function programmesOf({ vaults = [], rewardToken, ...chain }: RewardedChain): Pr
   const others = Array.from({ length: OTHER_PROGRAMMES }, (_, index) => {
     const name = `Other vault ${index + 1}`
     const vault = { address: getAddress(slice(keccak256(toHex(name)), 12)), name, type: 'sync' } as const
-    return { vault, campaigns: [{ token: rewardToken, apr: rounded(5 - index * 0.03) }] }
+    return { vault, campaigns: [{ token: rewardToken, apr: roundToTenDigits(5 - index * 0.03) }] }
   })
   return [...local, ...others]
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { SOLANA_WALLET } from '../accounts.ts'
-import { type FakeService, fake } from '../fake.ts'
+import { createFakeService, type FakeService } from '../fake.ts'
 import { type JsonRpcCall, jsonRpcReply } from './json-rpc.ts'
 import type { MarketToken } from './market.ts'
 
@@ -52,7 +52,7 @@ const Assets = z.object({ ownerAddress: z.string() })
  * invented tokens and NFTs. Any other wallet has a little SOL and USDC.
  */
 export function fakeSolana(): FakeService {
-  return fake('/solana', ({ body }) => jsonRpcReply(body, resultOf))
+  return createFakeService('/solana', ({ body }) => jsonRpcReply(body, resultOf))
 }
 
 function resultOf({ method, params }: JsonRpcCall): unknown {

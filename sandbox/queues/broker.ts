@@ -66,7 +66,7 @@ type MoveTask = {
 }
 
 /** AWS account id of all local queues. */
-export const ACCOUNT = '000000000000'
+export const ACCOUNT_ID = '000000000000'
 const REGION = 'eu-west-1'
 /** Default number of days for which SQS keeps a message. */
 const KEPT_DAYS = 4
@@ -169,7 +169,7 @@ export function createBroker({
         keptDays = KEPT_DAYS,
       }: { deadLetters?: Queue | undefined; mostReceives?: number | undefined; keptDays?: number } = {},
     ): Queue {
-      const arn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`
+      const arn = `arn:aws:sqs:${REGION}:${ACCOUNT_ID}:${name}`
       const keptMs = keptDays * DAY_MS
       const of = { deadLetters, mostReceives, keptMs }
       const queue: Queue = { name, arn, visibilitySeconds, ...of, messages: [], emptyAt: undefined }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { buildDocsCsp } from '../../infra/docs-policy.ts'
-import { builtSite, contentTypeOf, pageHeaders, type SiteOptions } from '../built-site.ts'
+import { contentTypeOf, createSiteBuilder, pageHeaders, type SiteOptions } from '../built-site.ts'
 
 /** Settings of the local documentation website. */
 export type DocsSettings = {
@@ -38,7 +38,7 @@ export function serveDocs(
   { apiKey, folder, path: binaries }: DocsSettings,
   { build = () => buildSite(binaries), sources = SOURCES }: Partial<Pick<SiteOptions, 'build' | 'sources'>> = {},
 ) {
-  const site = builtSite({ folder, sources, build })
+  const site = createSiteBuilder({ folder, sources, build })
   let failure: string | undefined
 
   const send = async (name: string, response: ServerResponse) => {

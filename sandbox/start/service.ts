@@ -3,7 +3,7 @@ import { request as askServer, type IncomingMessage, type ServerResponse } from 
 import { parentPort } from 'node:worker_threads'
 import { type GatewayOptions, loadHandlers, startGateway } from '../gateway.ts'
 import { type DocsSettings, serveDocs } from './docs.ts'
-import { tamper } from './tamper.ts'
+import { tamperWithResponse } from './tamper.ts'
 
 /** Settings of the worker thread that runs the functions. The main thread sends them first, once the chains and tables exist. */
 export type ServiceSettings = {
@@ -14,7 +14,7 @@ export type ServiceSettings = {
 }
 
 /** Message that later changes the worker thread's behaviour: respond with 429 for some seconds, or tamper with responses. */
-export type Switches = { readonly throttleSeconds?: number; readonly tampers?: boolean }
+export type BehaviourMessage = { readonly throttleSeconds?: number; readonly tampers?: boolean }
 
 // The functions run in a worker thread, so that they have their own environment variables and log. The thread posts 'loaded', waits for its
 // settings, and posts 'serving' once it serves requests.
@@ -27,7 +27,7 @@ if (parentPort) {
 
   let throttledUntil = 0
   let isTampering = false
-  parentPort.on('message', ({ throttleSeconds, tampers = isTampering }: Switches) => {
+  parentPort.on('message', ({ throttleSeconds, tampers = isTampering }: BehaviourMessage) => {
     if (throttleSeconds !== undefined) throttledUntil = Date.now() + throttleSeconds * 1000
     isTampering = tampers
   })
@@ -38,7 +38,7 @@ if (parentPort) {
       return true
     }
     if (showDocs(request, response)) return true
-    if (Date.now() >= throttledUntil) return isTampering && tamper(request, response, url)
+    if (Date.now() >= throttledUntil) return isTampering && tamperWithResponse(request, response, url)
     // API Gateway sends this response to requests beyond its rate limit.
     response.writeHead(429, { 'content-type': 'application/json' }).end('{"message":"Too Many Requests"}')
     return true

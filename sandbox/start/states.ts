@@ -6,7 +6,7 @@ import { transfersStore } from '../../lib/bridge/store.ts'
 import { ACCOUNTS } from '../accounts.ts'
 import type { Backends } from '../backends.ts'
 import type { StateRequest, States } from '../chains/states.ts'
-import { exchange } from '../exchange.ts'
+import { sendHttpRequest } from '../exchange.ts'
 
 /** API requests that show prepared states, such as a pending deposit. A request without its own API key uses `apiKey`. */
 export type LocalStates = {
@@ -77,7 +77,7 @@ export async function followTransfers(baseUrl: string, { slow }: States, { apiKe
   await Promise.all(
     slow.map(async ({ path }) => {
       for (let look = 0; look < STATUS_REQUESTS; look += 1) {
-        await exchange(`${baseUrl}${path}`, { method: 'GET', headers: { 'x-join-key': apiKey } })
+        await sendHttpRequest(`${baseUrl}${path}`, { method: 'GET', headers: { 'x-join-key': apiKey } })
       }
     }),
   )

@@ -6,7 +6,7 @@ import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { buildWalletCsp, type WalletConfig } from '../../infra/wallet-config.ts'
-import { builtSite, contentTypeOf, pageHeaders } from '../built-site.ts'
+import { contentTypeOf, createSiteBuilder, pageHeaders } from '../built-site.ts'
 import { listen } from '../listen.ts'
 
 type WalletOptions = { readonly port: number; readonly folder: string; readonly config: () => WalletConfig }
@@ -26,7 +26,7 @@ const SOURCES = [
  * `stop` also ends a running build.
  */
 export async function startWallet({ port, folder, config }: WalletOptions): Promise<{ stop(): Promise<void> }> {
-  const site = builtSite({ folder, sources: SOURCES, build: (signal) => buildWallet(folder, signal) })
+  const site = createSiteBuilder({ folder, sources: SOURCES, build: (signal) => buildWallet(folder, signal) })
   const securityHeaders = pageHeaders(buildWalletCsp(config()))
 
   const answer = async ({ method, url = '/', headers: { host } }: IncomingMessage, response: ServerResponse) => {

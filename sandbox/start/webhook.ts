@@ -1,6 +1,6 @@
 import type { Admin } from '../../admin/admin.ts'
 import { issueKey } from '../../admin/operations/clients.ts'
-import { exchange } from '../exchange.ts'
+import { sendHttpRequest } from '../exchange.ts'
 import type { Receiver } from '../receiver.ts'
 
 /** Webhook of the demo wallet's API client, as stored in .local/state.json. */
@@ -27,7 +27,7 @@ export async function registerReceiver(
     name: 'server',
     limits: { scopes: ['webhooks', 'vaults'] },
   })
-  const { status, text } = await exchange(`${baseUrl}/webhooks`, {
+  const { status, text } = await sendHttpRequest(`${baseUrl}/webhooks`, {
     headers: { 'x-join-key': apiKey, 'content-type': 'application/json' },
     body: JSON.stringify({ url: receiver.url, finality: 'latest' }),
   })

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import * as z from 'zod'
-import { exchange, type HttpResponse } from '../exchange.ts'
+import { type HttpResponse, sendHttpRequest } from '../exchange.ts'
 import { listen } from '../listen.ts'
 import { secretArn } from '../providers/secrets-manager.ts'
 import { arnOf } from './deployed.ts'
@@ -18,7 +18,7 @@ export type Principal = {
 }
 
 /** Request to an AWS service: the ARNs of the caller and the resource, and the IAM action. */
-export type Call = { readonly principal: string; readonly action: string; readonly resource: string }
+export type AwsCall = { readonly principal: string; readonly action: string; readonly resource: string }
 
 /** Imitated AWS account. All services share one URL, and a request's access key identifies the caller. */
 export type Aws = {
@@ -26,7 +26,7 @@ export type Aws = {
   /** Callers by access key id. */
   readonly principals: Map<string, Principal>
   /** Returns the distinct requests so far, including denied ones. */
-  readonly calls: () => Call[]
+  readonly calls: () => AwsCall[]
   stop(): Promise<void>
 }
 
@@ -77,7 +77,7 @@ type Needs = readonly { readonly action: string; readonly resource: string }[]
  */
 export async function startAws(services: AwsServices, operatorKey: string): Promise<Aws> {
   const principals = new Map<string, Principal>()
-  const calls = new Map<string, Call>()
+  const calls = new Map<string, AwsCall>()
 
   const answer = async (headers: IncomingHttpHeaders, body: string): Promise<HttpResponse> => {
     const [, accessKey = '', service = ''] =
@@ -99,7 +99,7 @@ export async function startAws(services: AwsServices, operatorKey: string): Prom
       if (needs.length === 0) return denial(service, principal.arn, `${service}:${operation}`, 'undefined')
     }
     const { connection: _, 'transfer-encoding': __, ...passed } = headers
-    return await exchange(services[service], { headers: passed, body })
+    return await sendHttpRequest(services[service], { headers: passed, body })
   }
 
   const serve = (request: IncomingMessage, response: ServerResponse) => {

@@ -12,22 +12,22 @@ export type DeployedResource<Properties = unknown> = {
 }
 
 /** Function that returns all deployed resources of a CloudFormation type. Throws if their properties do not match the schema. */
-export type Deployed = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
+export type ResourceFinder = <T extends z.ZodType>(type: string, properties: T) => DeployedResource<z.output<T>>[]
 
 /** AWS account id of all local resources. */
-export const ACCOUNT = '000000000000'
+export const ACCOUNT_ID = '000000000000'
 /** AWS region of all local resources. */
 export const REGION = localCredentials.AWS_REGION
 const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::Partition': 'aws',
   'AWS::Region': REGION,
-  'AWS::AccountId': ACCOUNT,
+  'AWS::AccountId': ACCOUNT_ID,
   'AWS::URLSuffix': 'amazonaws.com',
 }
 
 /** Returns the ARN of a service's resource. */
 export function arnOf(service: string, resource: string): string {
-  return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT}:${resource}`
+  return `arn:aws:${service}:${service === 'iam' ? '' : REGION}:${ACCOUNT_ID}:${resource}`
 }
 
 /** Attributes of a resource that `Fn::GetAtt` returns; `id` is the value of `Ref`. */
@@ -44,7 +44,7 @@ const Reference = z.object({ Ref: z.string() })
 /**
  * Returns a function that finds the resources of these stacks, as CloudFormation would create them. `sqsUrl` is the base URL of the queues.
  */
-export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Deployed {
+export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): ResourceFinder {
   const kinds = kindsAt(sqsUrl)
   const nameOf = ({ name, template }: SynthesizedStack, logicalId: string) => {
     const { Type = '', Properties = {} } = template.Resources[logicalId] ?? {}
@@ -100,7 +100,7 @@ function kindsAt(sqsUrl: string): Readonly<Record<string, Kind>> {
     },
     'AWS::SQS::Queue': {
       nameProperty: 'QueueName',
-      attributes: (name) => ({ id: `${sqsUrl}/${ACCOUNT}/${name}`, Arn: arnOf('sqs', name), QueueName: name }),
+      attributes: (name) => ({ id: `${sqsUrl}/${ACCOUNT_ID}/${name}`, Arn: arnOf('sqs', name), QueueName: name }),
     },
     'AWS::SecretsManager::Secret': {
       nameProperty: 'Name',

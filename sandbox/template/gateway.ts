@@ -4,11 +4,11 @@ import * as z from 'zod'
 import { bytesOf, findRoute, MAX_BODY_BYTES, routesOf, toEvent, urlOf } from '../http-api.ts'
 import { listen } from '../listen.ts'
 import { readBody } from '../read-body.ts'
-import { arnOf, type Deployed } from './deployed.ts'
+import { arnOf, type ResourceFinder } from './deployed.ts'
 import { matchesPattern } from './policies.ts'
 
 /** Function that invokes the Lambda function with this ARN and returns its response. */
-export type Invoke = (arn: string, event: unknown) => Promise<unknown>
+export type FunctionInvoker = (arn: string, event: unknown) => Promise<unknown>
 
 const Operation = z.object({
   'x-amazon-apigateway-integration': z.object({
@@ -54,7 +54,7 @@ type Cors = z.output<typeof Api>['Body']['x-amazon-apigateway-cors']
 const MAX_HEADER_BYTES = 10 * 1024
 
 /** Serves the template's API Gateway HTTP API on a local port. Port 0 means any free port. Throws if the template has no HTTP API. */
-export async function startHttpApi(deployed: Deployed, invoke: Invoke, port: number) {
+export async function startHttpApi(deployed: ResourceFinder, invoke: FunctionInvoker, port: number) {
   const [api] = deployed('AWS::ApiGatewayV2::Api', Api)
   if (!api) throw new Error('There is no API.')
   const { 'x-amazon-apigateway-cors': cors, paths, components } = api.properties.Body

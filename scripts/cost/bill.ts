@@ -1,14 +1,14 @@
 import { consumers, endpoints } from '../../functions/contracts.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import type { Counts, CountsFile, EndpointCounts } from './counts.ts'
-import { APP_OPENS_IN_PEAK_SECOND, ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
+import { APP_OPENS_IN_PEAK_SECOND, ASSUMPTIONS, EVENTS_PER_OPEN, OPENS_PER_MONTH, REQUESTS_PER_OPEN } from './model.ts'
 import { AWS_PRICES, INDEX_UNITS, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
 /** Costs in dollars, by item. */
-export type Bill = { readonly [Item in (typeof ITEMS)[number]]: number }
+export type Bill = { readonly [Item in (typeof BILL_ITEMS)[number]]: number }
 
 /** Items of a bill: each is a kind of cost. */
-export const ITEMS = [
+export const BILL_ITEMS = [
   'gateway',
   'compute',
   'tables',
@@ -39,12 +39,12 @@ function times(bill: Bill, count: number): Bill {
 
 /** Returns the total of a bill, in dollars. */
 export function totalOf(bill: Bill): number {
-  return ITEMS.reduce((sum, item) => sum + bill[item], 0)
+  return BILL_ITEMS.reduce((sum, item) => sum + bill[item], 0)
 }
 
-function billOf(of: (item: (typeof ITEMS)[number]) => number): Bill {
+function billOf(of: (item: (typeof BILL_ITEMS)[number]) => number): Bill {
   // The cast is safe: the entries are exactly the items.
-  return Object.fromEntries(ITEMS.map((item) => [item, of(item)])) as Bill
+  return Object.fromEntries(BILL_ITEMS.map((item) => [item, of(item)])) as Bill
 }
 
 /** Wallet indexes that a stage can use. A wallet index is an API that lists all tokens and NFTs of a wallet. */
@@ -62,9 +62,9 @@ function billIndex(name: keyof typeof endpoints, { sources }: Counts, index: Ind
   const units =
     name === 'portfolio/nfts'
       ? questions * nfts
-      : questions * tokens + (questions > 0 ? ASSUMED.newTokens * newToken : 0)
+      : questions * tokens + (questions > 0 ? ASSUMPTIONS.newTokens * newToken : 0)
   const alchemy = units * RPC_PRICES.computeUnit
-  return { Alchemy: alchemy, GoldRush: goldRush, both: alchemy + ASSUMED.indexFailures * goldRush, none: 0 }[index]
+  return { Alchemy: alchemy, GoldRush: goldRush, both: alchemy + ASSUMPTIONS.indexFailures * goldRush, none: 0 }[index]
 }
 
 /** Returns the cost of one call of an endpoint, in dollars: the first call of a Lambda container, a later call, and the average call. */
@@ -80,7 +80,7 @@ export function billCall(
     const { headers, body } = bytes
     const answer = headers + body
     const cpu = cpuMs(counts, body)
-    const lease = contract.caller === 'anyone' || startMs > 0 ? 0 : AWS_PRICES.writeUnit / ASSUMED.requestsPerLease
+    const lease = contract.caller === 'anyone' || startMs > 0 ? 0 : AWS_PRICES.writeUnit / ASSUMPTIONS.requestsPerLease
     const work = billWork(counts, { ms: startMs + cpu, memoryMiB })
     return {
       ...work,
@@ -91,7 +91,7 @@ export function billCall(
     }
   }
   const average = billOf((item) => averageOf(counted, (counts, startMs) => bill(counts, startMs)[item]))
-  return { first: bill(cold, ASSUMED.startMs), next: bill(warm), average }
+  return { first: bill(cold, ASSUMPTIONS.startMs), next: bill(warm), average }
 }
 
 /**
@@ -99,7 +99,7 @@ export function billCall(
  * milliseconds for the first request, else 0.
  */
 function averageOf({ cold, warm, again }: EndpointCounts, of: (counts: Counts, startMs: number) => number): number {
-  const { coldShare, againShare, startMs } = ASSUMED
+  const { coldShare, againShare, startMs } = ASSUMPTIONS
   const usual = again ? againShare * of(again, 0) + (1 - againShare) * of(warm, 0) : of(warm, 0)
   return coldShare * of(cold, startMs) + (1 - coldShare) * usual
 }
@@ -115,7 +115,7 @@ function billRun(counts: Counts, memoryMiB: number): Bill {
 }
 
 function cpuMs({ rpc }: Counts, answerBytes: number): number {
-  const { request, answerKb, rpcCall } = ASSUMED.cpuMs
+  const { request, answerKb, rpcCall } = ASSUMPTIONS.cpuMs
   return request + (answerKb * answerBytes) / 1000 + rpcCall * Object.values(rpc).reduce((sum, calls) => sum + calls, 0)
 }
 
@@ -136,12 +136,12 @@ function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; read
     // `billIndex` adds the cost of requests to wallet indexes.
     sources: sumOver(sources, (name) => (name === 'goldrush' ? 0 : prices[name]?.request)),
     egress: 0,
-    logs: (ASSUMED.logBytes / GB) * AWS_PRICES.logGb,
+    logs: (ASSUMPTIONS.logBytes / GB) * AWS_PRICES.logGb,
   }
 }
 
 function waitedMs({ inSeries }: Counts): number {
-  const { aws, rpc, sources } = ASSUMED.waitMs
+  const { aws, rpc, sources } = ASSUMPTIONS.waitMs
   return inSeries.aws * aws + inSeries.rpc * rpc + inSeries.sources * sources
 }
 
@@ -159,8 +159,8 @@ function sumOver(asked: Readonly<Record<string, number>>, price: (name: string) 
 }
 
 /** Values of the setting `observe`, which chooses the alarms and metrics of a stage. */
-export const OBSERVE = ['none', 'slo', 'all'] as const
-type Observe = (typeof OBSERVE)[number]
+export const OBSERVE_VALUES = ['none', 'slo', 'all'] as const
+type Observe = (typeof OBSERVE_VALUES)[number]
 
 /**
  * Cost item of a stage (a deployment of the service) without users. `usd` returns the dollars a month for a value of
@@ -175,10 +175,10 @@ export function billIdle({ stage, jobs: runs, size }: CountsFile): readonly Idle
   const polls = stage.polledQueues * POLLS_PER_MONTH
   const always = (what: string, usd: number): IdleItem => ({ what, usd: () => usd })
   const watched = (what: string, price: number, key: keyof typeof stage.observe.all): IdleItem => {
-    const counts = OBSERVE.map((observe) => (observe === 'none' ? 0 : stage.observe[observe][key]))
+    const counts = OBSERVE_VALUES.map((observe) => (observe === 'none' ? 0 : stage.observe[observe][key]))
     return {
       what: `${what} (${counts.join(', ')})`,
-      usd: (observe) => price * (counts[OBSERVE.indexOf(observe)] ?? 0),
+      usd: (observe) => price * (counts[OBSERVE_VALUES.indexOf(observe)] ?? 0),
     }
   }
   return [
@@ -276,7 +276,7 @@ export function billEdgeRequests(requests: number, egressUsd: number): number {
 }
 
 /** Name of the entry for webhook events in the result of `billUsers`. */
-export const EVENTS = 'events to webhooks'
+export const EVENTS_ENTRY = 'events to webhooks'
 
 /**
  * Returns the monthly calls and costs that this many registered users cause, by endpoint, and those of webhook events. Throws for an
@@ -284,8 +284,8 @@ export const EVENTS = 'events to webhooks'
  */
 export function billUsers({ endpoints: counted, event, stage }: CountsFile, users: number, index: Index = 'Alchemy') {
   const opens = users * OPENS_PER_MONTH
-  const calls = Object.entries(PER_OPEN).map(([name, perOpen]) => {
-    // The cast is safe: `PER_OPEN` has only names of endpoints as keys.
+  const calls = Object.entries(REQUESTS_PER_OPEN).map(([name, perOpen]) => {
+    // The cast is safe: `REQUESTS_PER_OPEN` has only names of endpoints as keys.
     const endpoint = name as keyof typeof endpoints
     const counts = counted[endpoint]
     if (!counts) throw new Error(`${name} is not counted.`)
@@ -298,12 +298,12 @@ export function billUsers({ endpoints: counted, event, stage }: CountsFile, user
   const invocations = Object.keys(consumers).length
   const one = billWork(event, { ms: cpuMs(event, 0) * invocations, memoryMiB: stage.memoryMiB.others })
   const events = opens * EVENTS_PER_OPEN
-  return [...calls, { name: EVENTS, calls: events, bill: times(one, events) }]
+  return [...calls, { name: EVENTS_ENTRY, calls: events, bill: times(one, events) }]
 }
 
 /** Returns the requests and resources that this many registered users need in the busiest second. */
 export function busiestSecond({ endpoints: counted }: CountsFile, users: number) {
-  const asked = Object.entries(PER_OPEN).flatMap(([name, perOpen]) => {
+  const asked = Object.entries(REQUESTS_PER_OPEN).flatMap(([name, perOpen]) => {
     const counts = counted[name]
     return counts ? [{ counts, requests: users * APP_OPENS_IN_PEAK_SECOND * perOpen }] : []
   })

@@ -23,7 +23,7 @@ const PLOT = { left: 48, right: 376, top: 34, bottom: 250 }
 const STEPS_PER_DECADE = 24
 
 /** Draws a curve as SVG, with its limit. The line is solid up to `MAX_MEASURED_COUNT` and dashed beyond. */
-export function draw({ name, axis, usd, limit }: Curve): string {
+export function drawCurve({ name, axis, usd, limit }: Curve): string {
   const decades = Math.log10(MAX_COUNT)
   const low = Math.floor(Math.log10(usd(1)))
   const high = Math.ceil(Math.log10(usd(MAX_COUNT)))
@@ -54,11 +54,11 @@ export function draw({ name, axis, usd, limit }: Curve): string {
     `<path d="M${left} ${top}V${bottom}H${right}" fill="none" stroke="#666"/>`,
     `<path d="M${end} ${top}V${bottom}" stroke="#b3261e" stroke-width="1.5"/>`,
     text([end - 6, top + 14], 'end', limit.name, ' fill="#b3261e"'),
-    text([end - 6, top + 30], 'end', rounded(limit.at), ' fill="#b3261e"'),
+    text([end - 6, top + 30], 'end', formatRoundedNumber(limit.at), ' fill="#b3261e"'),
     `<path d="${line(1, MAX_MEASURED_COUNT)}" fill="none" stroke="#1a56b0" stroke-width="2"/>`,
     `<path d="${line(MAX_MEASURED_COUNT, MAX_COUNT)}" fill="none" stroke="#1a56b0" stroke-width="2" stroke-dasharray="5 4"/>`,
     `<circle cx="${x(MAX_MEASURED_COUNT)}" cy="${y(usd(MAX_MEASURED_COUNT))}" r="3.5" fill="#1a56b0"/>`,
-    text([x(MAX_MEASURED_COUNT) - 8, y(usd(MAX_MEASURED_COUNT)) - 8], 'end', dollars(usd(MAX_MEASURED_COUNT))),
+    text([x(MAX_MEASURED_COUNT) - 8, y(usd(MAX_MEASURED_COUNT)) - 8], 'end', formatDollars(usd(MAX_MEASURED_COUNT))),
     '</svg>',
   ].join('\n')}\n`
 }
@@ -72,16 +72,16 @@ function short(count: number): string {
 }
 
 /** Rounds a number to a whole number and formats it with thousands separators. */
-export function whole(count: number): string {
+export function formatWholeNumber(count: number): string {
   return Math.round(count).toLocaleString('en')
 }
 
 /** Formats a number rounded to two significant digits. */
-export function rounded(count: number): string {
-  return whole(Number(count.toPrecision(2)))
+export function formatRoundedNumber(count: number): string {
+  return formatWholeNumber(Number(count.toPrecision(2)))
 }
 
 /** Formats dollars rounded to two significant digits. */
-export function dollars(usd: number): string {
-  return `$${rounded(usd)}`
+export function formatDollars(usd: number): string {
+  return `$${formatRoundedNumber(usd)}`
 }

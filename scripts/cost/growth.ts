@@ -5,14 +5,22 @@ import {
   billRunMonth,
   billUsers,
   busiestSecond,
-  EVENTS,
+  EVENTS_ENTRY,
   MONTH_MINUTES,
   sumIdle,
   sumOf,
   totalOf,
 } from './bill.ts'
 import type { Counts, CountsFile } from './counts.ts'
-import { type Curve, dollars, draw, MAX_COUNT, MAX_MEASURED_COUNT, rounded, whole } from './draw.ts'
+import {
+  type Curve,
+  drawCurve,
+  formatDollars,
+  formatRoundedNumber,
+  formatWholeNumber,
+  MAX_COUNT,
+  MAX_MEASURED_COUNT,
+} from './draw.ts'
 import { EVENTS_PER_OPEN, OPENS_PER_MONTH } from './model.ts'
 import { LIMITS } from './prices.ts'
 
@@ -35,7 +43,10 @@ const LISTED = { readUnits: 555 / 10_000, idBytes: 16 }
  */
 export function growthOf(counted: CountsFile): readonly Curve[] {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
-  const { bill, calls } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? { bill: sumOf([]), calls: 1 }
+  const { bill, calls } = billUsers(counted, 1).find(({ name }) => name === EVENTS_ENTRY) ?? {
+    bill: sumOf([]),
+    calls: 1,
+  }
   const eventUsd = totalOf(bill) / calls
   const eventsOfUsers = USERS * OPENS_PER_MONTH * EVENTS_PER_OPEN
   return [
@@ -74,7 +85,7 @@ export function growthOf(counted: CountsFile): readonly Curve[] {
       // Adds the cost of the events to the cost of a stage without users. Every client gets a copy of each event.
       usd: (clients) => fixed + clients * eventsOfUsers * eventUsd,
       limit: { name: 'ids in one item of 400 KB', at: LIMITS.itemBytes.most / LISTED.idBytes },
-      says: `Clients multiply events: each client here gets those of ${whole(USERS)} users, about ${whole(eventsOfUsers / MONTH_MINUTES)} a minute; the item with a vault’s clients ends first.`,
+      says: `Clients multiply events: each client here gets those of ${formatWholeNumber(USERS)} users, about ${formatWholeNumber(eventsOfUsers / MONTH_MINUTES)} a minute; the item with a vault’s clients ends first.`,
     },
   ]
 }
@@ -82,9 +93,9 @@ export function growthOf(counted: CountsFile): readonly Curve[] {
 /** Builds the SVG pictures, by path, and the section of docs/scale.md that shows the pictures. */
 export function buildGrowth(counted: CountsFile) {
   const curves = growthOf(counted)
-  const pictures = Object.fromEntries(curves.map((curve) => [`docs/images/growth-${curve.name}.svg`, draw(curve)]))
+  const pictures = Object.fromEntries(curves.map((curve) => [`docs/images/growth-${curve.name}.svg`, drawCurve(curve)]))
   const shown = curves.map((curve) => `![${describe(curve)}](images/growth-${curve.name}.svg)\n\n${curve.says}`)
-  const intro = `Dollars a month of a stage with \`slo\` and paid nodes, on logarithmic axes. \`npm run cost\` draws them from [what it costs](cost.md) and the limits of this page. All dollars are computed from counts of single requests and runs. Lines are dashed beyond ${whole(MAX_MEASURED_COUNT)}, the most that \`npm run bench:shards\` counts.`
+  const intro = `Dollars a month of a stage with \`slo\` and paid nodes, on logarithmic axes. \`npm run cost\` draws them from [what it costs](cost.md) and the limits of this page. All dollars are computed from counts of single requests and runs. Lines are dashed beyond ${formatWholeNumber(MAX_MEASURED_COUNT)}, the most that \`npm run bench:shards\` counts.`
   return { pictures, section: `${['## Growth', intro, ...shown].join('\n\n')}\n` }
 }
 
@@ -111,6 +122,8 @@ function billShards({ stage }: CountsFile, vaults: number): number {
 }
 
 function describe({ axis, usd, limit }: Curve): string {
-  const at = [1, MAX_MEASURED_COUNT, MAX_COUNT].map((count) => `${dollars(usd(count))} at ${whole(count)}`)
-  return `Dollars a month against ${axis}: ${at.join(', ')}. A red mark: ${limit.name} end at ${rounded(limit.at)}.`
+  const at = [1, MAX_MEASURED_COUNT, MAX_COUNT].map(
+    (count) => `${formatDollars(usd(count))} at ${formatWholeNumber(count)}`,
+  )
+  return `Dollars a month against ${axis}: ${at.join(', ')}. A red mark: ${limit.name} end at ${formatRoundedNumber(limit.at)}.`
 }

@@ -1,7 +1,7 @@
 import type { endpoints } from '../../functions/contracts.ts'
 
 /** Assumptions of the cost model that cannot be measured on one machine. */
-export const ASSUMED = {
+export const ASSUMPTIONS = {
   /**
    * Milliseconds that a function waits for one response, by kind of the called service. Concurrent requests count once.
    */
@@ -43,7 +43,7 @@ export const OPENS_PER_MONTH = 9
 export const APP_OPENS_IN_PEAK_SECOND = (OPENS_PER_MONTH / 30 / (8 * 3600)) * 2
 
 /** Requests per opening of the wallet, by endpoint. Absent endpoints are called too rarely to matter for the cost. */
-export const PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>> = {
+export const REQUESTS_PER_OPEN: Readonly<Partial<Record<keyof typeof endpoints, number>>> = {
   'accounts/login-init': 0.1,
   'accounts/login': 0.1,
   'accounts/wallets-list': 0.5,

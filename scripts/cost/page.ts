@@ -2,6 +2,7 @@ import type { endpoints } from '../../functions/contracts.ts'
 import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
 import { UNITS } from '../../lib/meter/meter.ts'
 import {
+  BILL_ITEMS,
   type Bill,
   billCall,
   billEdgeRequests,
@@ -11,16 +12,15 @@ import {
   billIdleNodes,
   billUsers,
   busiestSecond,
-  EVENTS,
+  EVENTS_ENTRY,
   INDEXES,
-  ITEMS,
-  OBSERVE,
+  OBSERVE_VALUES,
   sumIdle,
   sumOf,
   totalOf,
 } from './bill.ts'
 import { COUNTS_FILE, type CountsFile } from './counts.ts'
-import { ASSUMED, EVENTS_PER_OPEN, OPENS_PER_MONTH, PER_OPEN } from './model.ts'
+import { ASSUMPTIONS, EVENTS_PER_OPEN, OPENS_PER_MONTH, REQUESTS_PER_OPEN } from './model.ts'
 import { AWS_PRICES, COMPILED_ON, INDEX_UNITS, LIMITS, type Limit, RPC_PRICES, SOURCE_PRICES } from './prices.ts'
 
 const MILLION = 1e6
@@ -32,7 +32,7 @@ const GROWTH = [10_000, ...SIZES, 10 * MILLION]
 const INDEX_NAMES: Readonly<Record<(typeof INDEXES)[number], string>> = {
   Alchemy: 'Alchemy',
   GoldRush: 'GoldRush',
-  both: `Alchemy, and GoldRush for the ${ASSUMED.indexFailures * 100} % that fail`,
+  both: `Alchemy, and GoldRush for the ${ASSUMPTIONS.indexFailures * 100} % that fail`,
   none: 'none: only listed tokens, no NFTs on EVM chains',
 }
 
@@ -43,7 +43,7 @@ const INDEX_NAMES: Readonly<Record<(typeof INDEXES)[number], string>> = {
 const MEASURED_MS = { health: 0.1, markets: 0.9, marketsKb: 172 }
 
 /** Ways to lower each item of the bill, as text for the page. */
-const LOWER: Readonly<Record<(typeof ITEMS)[number], string>> = {
+const LOWER: Readonly<Record<(typeof BILL_ITEMS)[number], string>> = {
   gateway:
     'a longer `max-age` for public responses, or CloudFront before them; fewer polls of statuses (webhooks report them)',
   compute:
@@ -69,7 +69,7 @@ export function buildPage(counted: CountsFile): string {
     describeExtras(counted),
     'Pages cost $0.001 for their files. A thousand first visits cost $0.03 to the wallet and $0.02 to the documentation (0.10 MB in 11 requests each). Plans of sources are not included: a stage without their keys does not call them.',
     '## Users',
-    `On each day one user in ten opens the wallet three times: ${OPENS_PER_MONTH} times a month per user. Each time the wallet sends the model's ${number(Object.values(PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests, and ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
+    `On each day one user in ten opens the wallet three times: ${OPENS_PER_MONTH} times a month per user. Each time the wallet sends the model's ${number(Object.values(REQUESTS_PER_OPEN).reduce((sum, calls) => sum + calls, 0))} requests, and ${number(EVENTS_PER_OPEN)} events go to two webhooks each. Counted with ${counted.size.vaults} vaults on ${counted.size.chainsWithVaults} chains, ${counted.size.chains} chains for balances, and ${counted.size.tokens.toLocaleString('en')} tokens.`,
     'With Alchemy as the index of tokens and NFTs:',
     users(counted),
     indexes(counted),
@@ -83,7 +83,7 @@ export function buildPage(counted: CountsFile): string {
     'A day’s opens fall into eight hours; the busiest second has twice their average. The last column has the users at which the limit is reached. [scale.md](scale.md) has what to do then.',
     busiest(counted),
     '## A million calls of each endpoint',
-    `In dollars. Of each million ${Math.round(ASSUMED.coldShare * 100)} % are a container's first call. Half of the GET calls repeat a call of a moment before. _First_: a cold container. _Next_: a warm one, for another user.`,
+    `In dollars. Of each million ${Math.round(ASSUMPTIONS.coldShare * 100)} % are a container's first call. Half of the GET calls repeat a call of a moment before. _First_: a cold container. _Next_: a warm one, for another user.`,
     perEndpoint(counted),
     '## Counted, assumed, left out',
     assumptions(),
@@ -92,9 +92,12 @@ export function buildPage(counted: CountsFile): string {
 
 function idle(counted: CountsFile): string {
   const items = billIdle(counted)
-  const row = (what: string, of: (observe: (typeof OBSERVE)[number]) => string) => [what, ...OBSERVE.map(of)]
+  const row = (what: string, of: (observe: (typeof OBSERVE_VALUES)[number]) => string) => [
+    what,
+    ...OBSERVE_VALUES.map(of),
+  ]
   return table(
-    ['item', ...OBSERVE.map((observe) => `\`${observe}\``)],
+    ['item', ...OBSERVE_VALUES.map((observe) => `\`${observe}\``)],
     [
       ...items.map(({ what, usd }) => row(what, (observe) => dollars(usd(observe), 2))),
       row('**together**', (observe) => `**${dollars(sumIdle(items, observe), 2)}**`),
@@ -147,7 +150,7 @@ function users(counted: CountsFile): string {
     ['a month', ...SIZES.map(usersOf)],
     [
       ['calls, million', ...calls.map((count) => number(count / MILLION))],
-      ...ITEMS.map((item) => row(item, (bill) => bill[item])),
+      ...BILL_ITEMS.map((item) => row(item, (bill) => bill[item])),
       ['the stage itself, with `slo` and nodes', ...SIZES.map(() => dollars(fixed, 0))],
       ['**together**', ...bills.map((bill) => `**${dollars(totalOf(bill) + fixed, 0)}**`)],
       ['a user', ...bills.map((bill, index) => dollars((totalOf(bill) + fixed) / (SIZES[index] ?? 1), 4))],
@@ -169,7 +172,7 @@ function indexes(counted: CountsFile): string {
 }
 
 function events(counted: CountsFile): string {
-  const { bill, calls = 0 } = billUsers(counted, 1).find(({ name }) => name === EVENTS) ?? {}
+  const { bill, calls = 0 } = billUsers(counted, 1).find(({ name }) => name === EVENTS_ENTRY) ?? {}
   const { requests, readUnits, writeUnits } = counted.event.table
   const million = bill && calls > 0 ? dollars((totalOf(bill) / calls) * MILLION, 0) : ''
   return `A million events, each recorded by itself and sent to two webhooks, cost ${million}: ${requests} table requests, ${number(readUnits)} read units and ${number(writeUnits)} write units an event. Events that are recorded together cost less.`
@@ -216,7 +219,7 @@ function usersAt(users: number): string {
 function drivers(counted: CountsFile): string {
   const million = billUsers(counted, MILLION)
   const bill = sumOf(million.map((one) => one.bill))
-  const largest = ITEMS.toSorted((a, b) => bill[b] - bill[a]).slice(0, 3)
+  const largest = BILL_ITEMS.toSorted((a, b) => bill[b] - bill[a]).slice(0, 3)
   const lines = largest.map((item, index) => {
     const most = million.toSorted((a, b) => b.bill[item] - a.bill[item]).slice(0, 2)
     const share = Math.round((100 * bill[item]) / totalOf(bill))
@@ -230,7 +233,7 @@ function perEndpoint(counted: CountsFile): string {
   const rows = Object.entries(counted.endpoints).map(([name, counts]) => {
     // The cast: the file has only names of endpoints, each found by its route.
     const { first, next, average } = billCall(name as keyof typeof endpoints, counts, counted.stage.memoryMiB.endpoints)
-    const of = (bill: Bill, ...items: readonly (typeof ITEMS)[number][]) =>
+    const of = (bill: Bill, ...items: readonly (typeof BILL_ITEMS)[number][]) =>
       items.reduce((sum, item) => sum + bill[item], 0) * MILLION
     const shown = [
       of(average, 'gateway', 'compute'),
@@ -268,7 +271,7 @@ function kilobytes({ bytes: { headers, body } }: CountsFile['endpoints'][string]
 }
 
 function assumptions(): string {
-  const { waitMs, cpuMs, startMs, requestsPerLease, logBytes } = ASSUMED
+  const { waitMs, cpuMs, startMs, requestsPerLease, logBytes } = ASSUMPTIONS
   const { requests, seconds } = DEFAULT_LIMITS.rate
   const mostGoldRush = (requests * 600) / seconds / UNITS.goldrush.tokens
   const mostADay = mostGoldRush * 6 * 24 * SOURCE_PRICES.goldrush.request
@@ -279,7 +282,7 @@ function assumptions(): string {
     `- **Nodes:** Alchemy's compute units. Each chain with vaults has two hosts, and the calls of both are counted. Before each request to a chain the counted run makes a block, in which the prices of synchronous vaults rise. Prices of asynchronous vaults move when they settle. Jobs run each minute.`,
     '- **Sources:** the price of a request beyond those in a plan. GoldRush costs $250 a month with 300,000, CoinGecko $129 with 500,000. The jobs call CoinGecko every half hour, which its free plan allows (decision 0006). The counted run had nothing to request.',
     `- **GoldRush is bounded:** a key may cause ${mostGoldRush.toLocaleString('en')} requests in ten minutes ([0065](decisions/0065-one-meter.md)), at most ${dollars(mostADay * 30.4, 0)} a month. Beyond that users see no unlisted tokens and no new NFTs.`,
-    `- **Index:** the questions are counted, with GoldRush. Each is one GoldRush credit, or ${INDEX_UNITS.tokens} of Alchemy's compute units for tokens and ${INDEX_UNITS.nfts} for NFTs. A wallet has ${ASSUMED.newTokens} new tokens each time, of ${INDEX_UNITS.newToken} units each. The figures for users include all questions: no wallet is taken to be known.`,
+    `- **Index:** the questions are counted, with GoldRush. Each is one GoldRush credit, or ${INDEX_UNITS.tokens} of Alchemy's compute units for tokens and ${INDEX_UNITS.nfts} for NFTs. A wallet has ${ASSUMPTIONS.newTokens} new tokens each time, of ${INDEX_UNITS.newToken} units each. The figures for users include all questions: no wallet is taken to be known.`,
     '- **Left out:** lines that Contributor Insights counts ($0.02 a million), storage of tables ($0.25 a GB and month, and $0.20 for point-in-time recovery), domains, alarm mails, support, taxes, discounts. Traces are off.',
     `- **List prices** of us-east-1, compiled on ${COMPILED_ON}, in part from copies of these pages. Compare them before you rely on them: ${pages.map((url) => `<${url}>`).join(', ')}.`,
   ].join('\n')

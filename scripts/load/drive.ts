@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 
 /** URL to call, and the request headers. */
 export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
@@ -20,7 +20,7 @@ export type DriveResult = {
  * Calls each target over its own connection, one request after the other, for this many seconds. Waits for the responses to the last
  * requests.
  */
-export async function drive(targets: readonly Target[], seconds: number): Promise<DriveResult> {
+export async function driveLoad(targets: readonly Target[], seconds: number): Promise<DriveResult> {
   const agent = new Agent({ keepAlive: true })
   const milliseconds: number[] = []
   const errors: string[] = []
@@ -48,7 +48,7 @@ export async function drive(targets: readonly Target[], seconds: number): Promis
 
 /** Reads the JSON of a response. Throws if its status is not 200. */
 export async function readAnswer({ url, headers: asked }: Target): Promise<unknown> {
-  const { status, headers, bytes, text } = await exchange(url, { method: 'GET', headers: asked })
+  const { status, headers, bytes, text } = await sendHttpRequest(url, { method: 'GET', headers: asked })
   if (status !== 200) throw new Error(`${url} answers ${status} ${text}`)
   return JSON.parse(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : text)
 }

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 import { reportToParent } from './process.ts'
 
@@ -10,7 +10,9 @@ const [, , chainUrl = ''] = process.argv
 const recorded = new Map<string, Promise<string>>()
 
 function record(body: string): Promise<string> {
-  const answer = exchange(chainUrl, { headers: { 'content-type': 'application/json' }, body }).then(({ text }) => text)
+  const answer = sendHttpRequest(chainUrl, { headers: { 'content-type': 'application/json' }, body }).then(
+    ({ text }) => text,
+  )
   recorded.set(body, answer)
   return answer
 }

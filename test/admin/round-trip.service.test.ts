@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { localAdmin } from '../../admin/connect.ts'
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
-import { settle } from '../../sandbox/curator.ts'
+import { settleRequests } from '../../sandbox/curator.ts'
 import {
   type AsyncVaultKind,
   deployAsyncVault,
@@ -171,7 +171,7 @@ describe('add-vault simulates a deposit and a withdrawal, then prints and stores
     const rates = { entryRate: 10, exitRate: 20, haircutRate: 30 }
     const address = await sandbox.lagoonVault({ generation: '0.6', ...rates })
     await sandbox.call(ACCOUNTS.safe.address, address, 'updateTotalAssetsLifespan', 86_400n)
-    await settle(sandbox.chain, address, { gain: 0n })
+    await settleRequests(sandbox.chain, address, { gain: 0n })
     const { said, vault } = await add(address)
     expect(tripIn(said).map(([, name]) => name)).toEqual(['syncDeposit', 'syncRedeem'])
     // The exit fee of 0.50 % includes the vault's haircut of 0.30 %.

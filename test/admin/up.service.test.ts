@@ -353,7 +353,9 @@ describe('npm run up', () => {
   })
 
   test('creates nothing without consent', async ({ answers, environment, stagesFile }) => {
-    await expect(bringUpStage(answers, { ...environment, agree: async () => false })).rejects.toThrow('Nothing was made.')
+    await expect(bringUpStage(answers, { ...environment, agree: async () => false })).rejects.toThrow(
+      'Nothing was made.',
+    )
     expect(environment.ran).toEqual([])
     await expect(readFile(stagesFile)).rejects.toThrow('ENOENT')
   })
@@ -381,9 +383,9 @@ describe('npm run down', () => {
   }) => {
     const stacks = [...STACKS, 'vaultline-dev-edge']
     for (const name of ['CDKToolkit', ...stacks]) plane.stacks.set(name, { status: 'CREATE_COMPLETE' })
-    await expect(takeDownStage('dev', { isForced: false }, { ...environment, ask: async () => 'prod' })).rejects.toThrow(
-      'Nothing was deleted.',
-    )
+    await expect(
+      takeDownStage('dev', { isForced: false }, { ...environment, ask: async () => 'prod' }),
+    ).rejects.toThrow('Nothing was deleted.')
     expect([...plane.stacks.keys()]).toHaveLength(5)
     await takeDownStage('dev', { isForced: false }, { ...environment, ask: typed })
     expect([...plane.stacks.keys()]).toEqual(['CDKToolkit'])

@@ -2,7 +2,7 @@ import type { JsonWebKey } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { describeFailure, runCommandLine } from '../../admin/command-line.ts'
 import { contentDigest } from '../../lib/frame/signature.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { expectError } from '../support/errors.ts'
 import { isSignedBy } from '../support/http-signatures.ts'
 import { chainlessTest, startAnew, USERS } from '../support/service.ts'
@@ -68,7 +68,7 @@ describe('A response', () => {
   test('is available to browsers with its signature headers, and can be revalidated by its ETag', async ({
     service,
   }) => {
-    const { headers } = await exchange(`${service.baseUrl}${POSITIONS}`, {
+    const { headers } = await sendHttpRequest(`${service.baseUrl}${POSITIONS}`, {
       method: 'OPTIONS',
       headers: { origin: 'http://localhost:3000' },
     })
@@ -83,12 +83,12 @@ describe('A path', () => {
   // path and fails.
   test('with unnecessary encoding is signed as the gateway decodes it', async ({ service }) => {
     const encoded = POSITIONS.replace('positions', 'p%6Fsitions').replace('0x', '%30x')
-    const asked = await exchange(`${service.baseUrl}${encoded}`, { method: 'GET' })
+    const asked = await sendHttpRequest(`${service.baseUrl}${encoded}`, { method: 'GET' })
     expect(asked.status).toBe(404)
     const path = POSITIONS.replace('0x', '%30x')
     await expect(service.call('GET', path)).rejects.toThrow('not signed as it should be')
     const headers = { 'x-join-key': service.apiKey }
-    const answer = await exchange(`${service.baseUrl}${path}`, { method: 'GET', headers })
+    const answer = await sendHttpRequest(`${service.baseUrl}${path}`, { method: 'GET', headers })
     const response = { status: answer.status, headers: answer.headers as Record<string, string> }
     const request = { method: 'GET', url: `${service.baseUrl}${POSITIONS}`, headers }
     expect(await isSignedBy(service.backends.signingKey, { request, response }, answer.text)).toBe(true)
@@ -106,7 +106,7 @@ describe('The keys', () => {
       const { keys } = (await anew.call('GET', '/.well-known/jwks.json', { key: null })).body
       const headers = { 'x-join-key': service.apiKey }
       const asked = { method: 'GET', url: `${anew.baseUrl}${POSITIONS}`, headers }
-      const { status, text, headers: received } = await exchange(asked.url, asked)
+      const { status, text, headers: received } = await sendHttpRequest(asked.url, asked)
       await stop()
       const response = { status, headers: received as Record<string, string> }
       const exchanged = { request: asked, response }

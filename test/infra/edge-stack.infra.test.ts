@@ -14,7 +14,7 @@ import { sha256 } from '../../lib/core/sha256.ts'
 import { EDGE_HEADER } from '../../lib/frame/edge.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import { startEdge, VIEWER_HEADER } from '../../sandbox/edge.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { readBody } from '../../sandbox/read-body.ts'
 import { DOCUMENTED_ERRORS } from '../support/errors.ts'
 import { serve } from '../support/serve.ts'
@@ -115,7 +115,7 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
   })
   const edge = await startEdge(of, { originUrl, secretsmanager, now: () => clock.now })
   const ask = (path: string, headers: Record<string, string> = {}, { method = 'GET', body = '' } = {}) =>
-    exchange(`${edge.url}${path}`, { method, headers, body })
+    sendHttpRequest(`${edge.url}${path}`, { method, headers, body })
   const askOften = async (times: number, path: string, headers: Record<string, string> = {}, options = {}) => {
     const statuses: number[] = []
     for (let time = 0; time < times; time += 1) statuses.push((await ask(path, headers, options)).status)

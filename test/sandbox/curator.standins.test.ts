@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasPending, settle, startCurator } from '../../sandbox/curator.ts'
+import { hasPending, settleRequests, startCurator } from '../../sandbox/curator.ts'
 import { ADMIN, ALICE, BOB, openSession, SAFE, usdc } from './harness.ts'
 
 let session: Awaited<ReturnType<typeof openSession>>
@@ -16,7 +16,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       expect(await hasPending(session.chain, vault.address)).toBe(false)
       await session.request(vault, ALICE, usdc('100'))
       expect(await hasPending(session.chain, vault.address)).toBe(true)
-      await settle(session.chain, vault.address)
+      await settleRequests(session.chain, vault.address)
       expect(await hasPending(session.chain, vault.address)).toBe(false)
       expect(await vault.read('claimableDepositRequest', 0n, ALICE)).toBe(usdc('100'))
 
@@ -24,7 +24,7 @@ describe.each(['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)(
       await vault.act(ALICE, 'requestRedeem', [10n ** 18n, ALICE, ALICE])
       expect(await hasPending(session.chain, vault.address)).toBe(true)
       const before = await session.tokensOf(SAFE)
-      const { totalAssets } = await settle(session.chain, vault.address, { gain: usdc('10') })
+      const { totalAssets } = await settleRequests(session.chain, vault.address, { gain: usdc('10') })
       expect(totalAssets).toBe(usdc('110'))
       expect(await vault.read('claimableRedeemRequest', 0n, ALICE)).toBe(10n ** 18n)
       // The vault's safe received the gain and paid the redemption, which is rounded down.
@@ -44,19 +44,19 @@ describe.each(['aggregated', 'counted'] as const)('settling an ERC-7540 vault wi
     }
     await vault.act(BOB, 'cancelDepositRequest', [requestId(2n), BOB])
     expect(await hasPending(session.chain, vault.address)).toBe(true)
-    await settle(session.chain, vault.address)
+    await settleRequests(session.chain, vault.address)
     expect(await hasPending(session.chain, vault.address)).toBe(false)
     expect(await vault.read('claimableCancelDepositRequest', requestId(2n), BOB)).toBe(usdc('100'))
 
     await vault.act(ALICE, 'mint', [usdc('100'), ALICE, ALICE])
     await vault.act(ALICE, 'requestRedeem', [usdc('50'), ALICE, ALICE])
-    const { totalAssets } = await settle(session.chain, vault.address, { gain: usdc('10') })
+    const { totalAssets } = await settleRequests(session.chain, vault.address, { gain: usdc('10') })
     expect(totalAssets).toBe(usdc('110'))
     expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('55'))
     expect(await vault.read('totalAssets')).toBe(usdc('55'))
     await vault.act(ALICE, 'requestRedeem', [usdc('20'), ALICE, ALICE])
     await vault.act(ALICE, 'cancelRedeemRequest', [requestId(4n), ALICE])
-    await settle(session.chain, vault.address)
+    await settleRequests(session.chain, vault.address)
     expect(await vault.read('claimableCancelRedeemRequest', requestId(4n), ALICE)).toBe(usdc('20'))
   })
 })
@@ -67,7 +67,7 @@ test('settling an ERC-7540 vault that has only redemption requests fulfils those
   await vault.act(ALICE, 'deposit', [usdc('100'), ALICE])
   await vault.act(ALICE, 'requestRedeem', [usdc('100'), ALICE, ALICE])
   expect(await hasPending(session.chain, vault.address)).toBe(true)
-  await settle(session.chain, vault.address, { gain: usdc('1') })
+  await settleRequests(session.chain, vault.address, { gain: usdc('1') })
   expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('101'))
 })
 
@@ -75,9 +75,9 @@ test('a valid valuation is ended before the next one', async () => {
   const vault = await session.openVault('0.5')
   await session.request(vault, ALICE, usdc('1'))
   await vault.act(SAFE, 'updateTotalAssetsLifespan', [3600n])
-  await settle(session.chain, vault.address)
+  await settleRequests(session.chain, vault.address)
   expect(await vault.read('isTotalAssetsValid')).toBe(true)
-  await settle(session.chain, vault.address, { gain: 5n })
+  await settleRequests(session.chain, vault.address, { gain: 5n })
   expect(await vault.read('totalAssets')).toBe(usdc('1') + 5n)
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startDynamo } from '../../sandbox/dynamo.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
 test.for([
@@ -13,7 +13,7 @@ test.for([
   ['::', 421],
 ] as const)('A request to a server of this machine under the name %j gets %d', async ([host, expected]) => {
   const { url, stop } = await listen((_, response) => response.end())
-  const { status } = await exchange(url, { headers: { host } })
+  const { status } = await sendHttpRequest(url, { headers: { host } })
   await stop()
   expect(status).toBe(expected)
 })
@@ -21,7 +21,7 @@ test.for([
 test('Requests to the local tables with another Host header get 421', async () => {
   const { endpoint, stop } = await startDynamo()
   const headers = { host: 'evil.example', 'x-amz-target': 'DynamoDB_20120810.ListTables' }
-  const { status, text } = await exchange(endpoint, { headers, body: '{}' })
+  const { status, text } = await sendHttpRequest(endpoint, { headers, body: '{}' })
   await stop()
   expect([status, text]).toEqual([421, ''])
 })

@@ -20,7 +20,7 @@ import { deployHostileToken, deployToken, type HarmfulBehavior, setHarm } from '
 import { startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
 import { rewardTree } from '../../sandbox/reward-tree.ts'
-import { createRewards, DISTRIBUTOR, distributorAbi, installDistributor } from '../../sandbox/rewards.ts'
+import { createRewardOperator, DISTRIBUTOR, distributorAbi, installDistributor } from '../../sandbox/rewards.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from '../support/chain-client.ts'
@@ -119,7 +119,7 @@ const test = base
     const { chain, rewarded, restore } = world
     await restore('no tree', async () => undefined)
     const time = { now: Date.UTC(2026, 10, 21, 12) }
-    const rewards = createRewards({ chains: [chain] })
+    const rewards = createRewardOperator({ chains: [chain] })
     const relayer = createRelayer({ chains: [] })
     const providers = await startProviders({
       ...{ secrets: {}, chains: [rewarded], relayer, rewards },

@@ -25,7 +25,7 @@ import { endpoints } from '../../functions/contracts.ts'
 import { Address } from '../../lib/core/codecs.ts'
 import { type EndpointContract, methodsOf } from '../../lib/frame/contract.ts'
 import { ACCOUNTS, SOLANA_WALLET } from '../../sandbox/accounts.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import {
   clearSandbox,
   freePort,
@@ -344,7 +344,7 @@ describe('`npm start`', () => {
   test('responds only under its own machine’s names, against DNS rebinding', async ({ state }) => {
     const { baseUrl, walletUrl, controlsUrl } = state
     for (const url of [`${baseUrl}/docs/`, `${baseUrl}/health`, `${walletUrl}/config.json`, controlsUrl]) {
-      const { status, text } = await exchange(url, { method: 'GET', headers: { host: 'evil.example' } })
+      const { status, text } = await sendHttpRequest(url, { method: 'GET', headers: { host: 'evil.example' } })
       expect({ url, status, text }).toEqual({ url, status: 421, text: '' })
     }
   })

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { deployBridge, deployBridgeTokens } from '../../sandbox/bridge.ts'
-import { playStates } from '../../sandbox/chains/states.ts'
+import { prepareStates } from '../../sandbox/chains/states.ts'
 import { startChain } from '../../sandbox/chains.ts'
 import { deployToken } from '../../sandbox/deploy.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
-import { createRewards, installDistributor } from '../../sandbox/rewards.ts'
+import { createRewardOperator, installDistributor } from '../../sandbox/rewards.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
 /** Starts a local chain with the bridge. The chain's clock is `secondsBehind` seconds behind. */
@@ -24,8 +24,8 @@ test('A failed state is reported with its reason while all others are prepared, 
   const requestSlowFill = () => Promise.reject(new Error('The pool is paused'))
   const relayer = { ...createRelayer({ chains }), requestSlowFill }
   const grant = () => Promise.reject(new Error('The tree is disputed'))
-  const rewards = { ...createRewards({ chains }), grant }
-  const { questions, missing } = await playStates(chains, { relayer, rewards }, async () => undefined)
+  const rewards = { ...createRewardOperator({ chains }), grant }
+  const { questions, missing } = await prepareStates(chains, { relayer, rewards }, async () => undefined)
   expect(missing).toEqual([
     { name: 'rewards', why: 'The tree is disputed' },
     { name: 'transfer bridging slowly', why: 'The pool is paused' },
@@ -40,8 +40,8 @@ test('A failed state is reported with its reason while all others are prepared, 
 test('A transfer is refunded after its deadline by both chains’ clocks, whichever chain is behind', async () => {
   const chains = await Promise.all([bridgedChain(8453, 100), bridgedChain(42161, 0)])
   const relayer = createRelayer({ chains })
-  const rewards = createRewards({ chains })
-  const { questions, missing } = await playStates(chains, { relayer, rewards }, async () => undefined)
+  const rewards = createRewardOperator({ chains })
+  const { questions, missing } = await prepareStates(chains, { relayer, rewards }, async () => undefined)
   expect(missing).toEqual([])
   const [, hash] = /cross-chain\/(0x\w+)\//.exec(questions['transfer refunded']?.path ?? '') ?? []
   const refunded = (await relayer.look()).find(({ deposit }) => deposit.transactionHash === hash)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { billCall, billEdgeRequests, billIdleStage, INDEXES, totalOf } from '../../scripts/cost/bill.ts'
 import { COUNTS_FILE, type Counts, CountsFile, type EndpointCounts } from '../../scripts/cost/counts.ts'
-import { MAX_COUNT, MAX_MEASURED_COUNT, rounded } from '../../scripts/cost/draw.ts'
+import { formatRoundedNumber, MAX_COUNT, MAX_MEASURED_COUNT } from '../../scripts/cost/draw.ts'
 import { buildGrowth, growthOf } from '../../scripts/cost/growth.ts'
 import { differences } from '../support/costs.ts'
 
@@ -83,7 +83,7 @@ test('Dollars never fall as a stage grows, and each picture has the mark of its 
     expect(limit.at).toBeLessThan(MAX_COUNT)
     const path = `docs/images/growth-${name}.svg`
     expect(pictures[path]).toContain(`>${limit.name}</text>`)
-    expect(pictures[path]).toContain(`>${rounded(limit.at)}</text>`)
+    expect(pictures[path]).toContain(`>${formatRoundedNumber(limit.at)}</text>`)
     expect(section).toContain(`](${path.replace('docs/', '')})`)
   }
   // docs/scale.md states the same numbers, but rounded.

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { EDGE_REGION } from '../../infra/environments.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 import { type ControlPlane, regionOf, startControlPlane } from './control-plane.ts'
 
@@ -49,7 +49,7 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     const isSns = new URLSearchParams(body).get('Version') === '2010-03-31'
     if (!action && !isSns) {
       const { host: _, 'content-length': __, connection: ___, ...sent } = headers
-      const told = await exchange(`${plane.url}${path}`, { method: body ? 'POST' : 'GET', headers: sent, body })
+      const told = await sendHttpRequest(`${plane.url}${path}`, { method: body ? 'POST' : 'GET', headers: sent, body })
       return { status: told.status, headers: told.headers, text: told.text }
     }
     if (!action) return answerSns(new URLSearchParams(body), regionOf(headers))
@@ -67,7 +67,7 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
       : [/vaultline([-/])\w+[-/]/g, 'vaultline$1local$1']
     const url = isDynamo ? servers.dynamo : SecretId ? servers.secrets : servers.queues
     const { host: _, 'content-length': __, connection: ___, ...sent } = headers
-    const told = await exchange(url, { headers: sent, body: body.replaceAll(own, local) })
+    const told = await sendHttpRequest(url, { headers: sent, body: body.replaceAll(own, local) })
     // DynamoDB's batch responses contain the local table name. The caller expects the table name of its stage.
     const text = isDynamo ? told.text.replaceAll(local, String(own)) : told.text
     const { 'content-length': ____, 'x-amz-crc32': _____, ...given } = told.headers

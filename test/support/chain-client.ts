@@ -1,8 +1,8 @@
 import { createClient, custom, RpcRequestError } from 'viem'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 
 /**
- * Creates a viem client of a local chain. Requests go through `exchange`, because viem's own transport takes three times the
+ * Creates a viem client of a local chain. Requests go through `sendHttpRequest`, because viem's own transport takes three times the
  * CPU time.
  */
 export function createChainClient({ rpcUrl }: { readonly rpcUrl: string }) {
@@ -11,7 +11,7 @@ export function createChainClient({ rpcUrl }: { readonly rpcUrl: string }) {
     transport: custom({
       async request(body: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown> {
         const asked = JSON.stringify({ jsonrpc: '2.0', id: 0, params: [], ...body })
-        const { text } = await exchange(rpcUrl, { headers: { 'content-type': 'application/json' }, body: asked })
+        const { text } = await sendHttpRequest(rpcUrl, { headers: { 'content-type': 'application/json' }, body: asked })
         const { result, error } = JSON.parse(text)
         if (error) throw new RpcRequestError({ body, error, url: rpcUrl })
         return result

@@ -1,6 +1,6 @@
 import { type AbiFunction, decodeFunctionData, encodeFunctionResult, type Hex, toFunctionSelector } from 'viem'
 import { poolAbi } from '../../lib/bridge/abi.ts'
-import type { Call } from '../../lib/chain/call.ts'
+import type { ContractCall } from '../../lib/chain/call.ts'
 import { erc20Abi } from '../../lib/chain/erc20.ts'
 import { multicall3Abi } from '../../lib/chain/multicall.ts'
 import type { ChainReader, ReadPlan } from '../../lib/chain/reader.ts'
@@ -40,7 +40,7 @@ export function createContractsReader(contracts: Contracts): ChainReader {
   return reader as ChainReader
 }
 
-function answerOf({ to, data, decode }: Call<unknown>, { answers }: Contracts): unknown {
+function answerOf({ to, data, decode }: ContractCall<unknown>, { answers }: Contracts): unknown {
   const item = FUNCTIONS.get(data.slice(0, 10) as Hex)
   if (!item) throw new Error(`No ABI has the function ${data.slice(0, 10)}.`)
   const { args = [] } = decodeFunctionData({ abi: [item], data })

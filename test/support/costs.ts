@@ -6,7 +6,7 @@ import { sharedCache } from '../../lib/cache/cache.ts'
 import { cacheStore } from '../../lib/cache/store.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
 import type { Backends } from '../../sandbox/backends.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { COUNTS_FILE, type Counts, type EndpointCounts } from '../../scripts/cost/counts.ts'
 import { fillMarket } from '../../scripts/load/market.ts'
@@ -373,6 +373,6 @@ function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCou
 
 /** Sends a GET request and returns the size of the response's headers and body in bytes. */
 export async function receive(url: string, headers: Record<string, string>): Promise<EndpointCounts['bytes']> {
-  const { rawHeaders, bytes } = await exchange(url, { method: 'GET', headers })
+  const { rawHeaders, bytes } = await sendHttpRequest(url, { method: 'GET', headers })
   return bytesOf(rawHeaders, bytes)
 }

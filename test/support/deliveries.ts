@@ -1,14 +1,14 @@
 import { createTable } from '../../lib/aws/table.ts'
 import { createTransactingTable } from '../../lib/aws/transactions.ts'
-import { publish } from '../../lib/webhooks/append.ts'
+import { publishNotices } from '../../lib/webhooks/append.ts'
 import { selectAttempts } from '../../lib/webhooks/attempts.ts'
 import { attemptsStore } from '../../lib/webhooks/attempts-store.ts'
-import { deliver } from '../../lib/webhooks/deliver.ts'
+import { deliverMessages } from '../../lib/webhooks/deliver.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
 import { buildWebhookId } from '../../lib/webhooks/ids.ts'
 import { appendingLogStore } from '../../lib/webhooks/log-store.ts'
 import type { DeliveryMessage, Enqueue } from '../../lib/webhooks/queue.ts'
-import { resume } from '../../lib/webhooks/resume.ts'
+import { resumeWebhook } from '../../lib/webhooks/resume.ts'
 import type { SendResult } from '../../lib/webhooks/sent.ts'
 import { webhooksStore } from '../../lib/webhooks/store.ts'
 import type { Webhook } from '../../lib/webhooks/webhook.ts'
@@ -96,7 +96,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
         typeof notices === 'number'
           ? Array.from({ length: notices }, (_, index) => someWebhookEvent(`key-${from + index}`))
           : notices
-      await publish(
+      await publishNotices(
         {
           eventLog: appendingLogStore(createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)),
           ...{ webhooks: webhooksStore(open(gate)), enqueue: enqueueAt(gate), now: () => time, random: () => 0 },
@@ -106,7 +106,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
       )
     },
     resume: (webhook: Webhook, isAnew: boolean, gate = passing) =>
-      resume(
+      resumeWebhook(
         {
           ...{ webhooks: webhooksStore(open(gate)), attempts: attemptsStore(open(gate)) },
           ...{ enqueue: enqueueAt(gate), now: () => time },
@@ -126,7 +126,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
         receives,
         receipt: `${id}`,
       }))
-      const { again } = await deliver(
+      const { again } = await deliverMessages(
         {
           ...{
             webhooks: webhooksStore(open(gate)),

@@ -8,7 +8,7 @@ import { connectOperator } from '../../lib/aws/operator-table.ts'
 import type { Fetch } from '../../lib/core/outbound.ts'
 import type { Send } from '../../lib/webhooks/send.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
-import { exchange } from '../../sandbox/exchange.ts'
+import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
 /** Counted request that a Lambda container of the service sent. */
@@ -80,7 +80,7 @@ export function startMeter({ tables, nodeAt }: Options): Meter {
       note(calls ? 'rpc' : 'sources', calls ?? [new URL(url).pathname.split('/')[1] ?? ''])
       const node = nodeAt(url)
       await node?.before()
-      const answer = await exchange(node?.url ?? url, { method, headers, ...(body !== undefined && { body }) })
+      const answer = await sendHttpRequest(node?.url ?? url, { method, headers, ...(body !== undefined && { body }) })
       const get = (name: string) => answer.headers[name]?.toString() ?? null
       return {
         status: answer.status,
@@ -97,7 +97,7 @@ export function startMeter({ tables, nodeAt }: Options): Meter {
         const isTable = kind === 'table'
         const sent = isTable ? JSON.stringify({ ...JSON.parse(`${body}`), ReturnConsumedCapacity: 'TOTAL' }) : body
         const { 'content-length': _, ...others } = headers
-        const answer = await exchange(`http://${hostname}:${port}${path}`, { headers: others, body: sent })
+        const answer = await sendHttpRequest(`http://${hostname}:${port}${path}`, { headers: others, body: sent })
         note(kind, [action], isTable ? unitsIn(action, `${body}`, answer.text) : 0)
         return {
           response: { statusCode: answer.status, headers: answer.headers, body: Readable.from([answer.bytes]) },

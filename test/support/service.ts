@@ -16,7 +16,7 @@ import type { Vault } from '../../lib/vaults/vault.ts'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
 import { type Backends, type BackendsOptions, startBackends } from '../../sandbox/backends.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
-import { exchange, type HttpResponse } from '../../sandbox/exchange.ts'
+import { type HttpResponse, sendHttpRequest } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { checkInterface } from '../interface/interface.ts'
@@ -256,7 +256,7 @@ export function callerOf({
   return async (method, path, { key = apiKey, body, headers = {} } = {}) => {
     const url = `${baseUrl}${path}`
     const sent = { ...(key !== null && { 'x-join-key': key }), 'content-type': 'application/json', ...headers }
-    const answer = await exchange(url, {
+    const answer = await sendHttpRequest(url, {
       method,
       headers: sent,
       ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),

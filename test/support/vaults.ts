@@ -11,7 +11,7 @@ import {
 import { readContract, simulateContract } from 'viem/actions'
 import { expect } from 'vitest'
 import { ACCOUNTS, type LocalAccount } from '../../sandbox/accounts.ts'
-import { settle } from '../../sandbox/curator.ts'
+import { settleRequests } from '../../sandbox/curator.ts'
 import {
   type AsyncVaultOptions,
   deployAsyncVault,
@@ -192,11 +192,11 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
         onVault(owner, 'requestDeposit', [amount, controller, owner]),
       ]),
     /** Sets the vault's valuation to its assets plus `gain` and settles the pending requests. */
-    settle: (gain = 0n) => settle(chain, address, { gain }),
-    /** Settles like `settle`. Afterwards the valuation stays valid for a day, so that deposits are instant. */
+    settle: (gain = 0n) => settleRequests(chain, address, { gain }),
+    /** Settles like `settleRequests`. Afterwards the valuation stays valid for a day, so that deposits are instant. */
     async settleForADay(gain = 0n) {
       await transact(chain, [onVault(ROLES.safe, 'updateTotalAssetsLifespan', [86_400n])])
-      return settle(chain, address, { gain })
+      return settleRequests(chain, address, { gain })
     },
     upgrade: (generation: LagoonGeneration) => upgradeLagoonVault(chain, address, generation),
     destroy: () => callRpc(chain, [{ method: 'anvil_setCode', params: [address, '0x'] }]),

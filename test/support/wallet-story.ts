@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { LocalAccount } from '../../sandbox/accounts.ts'
-import { settle } from '../../sandbox/curator.ts'
+import { settleRequests } from '../../sandbox/curator.ts'
 import { addCredential, beginRecovery, completeRecovery, openSession, registerUser, signRecovery } from './accounts.ts'
 import { someKeyPair, somePasskey } from './credentials.ts'
 import { serve } from './serve.ts'
@@ -112,7 +112,7 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
   await send(await prepare('deposit', { amount: AMOUNT }))
   await statusOf('deposit')
   await prepare('cancel', {})
-  await settle(chain, asyncVault)
+  await settleRequests(chain, asyncVault)
   await send(await prepare('claim', {}))
   await send(await prepare('withdraw', { amount: '250000000' }))
   await statusOf('withdraw')

@@ -1,6 +1,6 @@
 import type { Item, PageKey, TransactingDynamo } from '../../lib/aws/requests.ts'
 import { appendingLog, enqueueDeliveries, webhooks } from '../../lib/services.ts'
-import { publish } from '../../lib/webhooks/append.ts'
+import { publishNotices } from '../../lib/webhooks/append.ts'
 import type { Notice } from '../../lib/webhooks/event.ts'
 import { buildWebhookId } from '../../lib/webhooks/ids.ts'
 import type { Webhook } from '../../lib/webhooks/webhook.ts'
@@ -55,7 +55,7 @@ export async function publishTo(service: Service, clientId: string, notices: rea
   const { DELIVERY_QUEUE_URL: deliveryQueue = '', WEBHOOKS_TABLE: table = '' } = service.backends.environment
   const env = { deliveryQueue, webhooks: table }
   const services = { eventLog: appendingLog(env), webhooks: webhooks(env), enqueue: enqueueDeliveries(env) }
-  await publish({ ...services, now: Date.now, random: Math.random }, notices, () => [clientId])
+  await publishNotices({ ...services, now: Date.now, random: Math.random }, notices, () => [clientId])
 }
 
 /** Decides when a database request runs. To simulate a crash of the caller, a gate throws before or after the request. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/core/errors.ts'
-import { exchange, type HttpResponse, type RequestParts } from '../../sandbox/exchange.ts'
+import { type HttpResponse, type RequestParts, sendHttpRequest } from '../../sandbox/exchange.ts'
 import { listen } from '../../sandbox/listen.ts'
 
 /**
@@ -93,7 +93,7 @@ const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unkn
 
 /** Starts a proxy in front of a URL. The proxy forwards unchanged until a test changes its behaviour. */
 export async function startWire(target: string): Promise<Wire> {
-  const ask = (asked: RequestParts, path = '/') => exchange(`${target}${path}`, asked)
+  const ask = (asked: RequestParts, path = '/') => sendHttpRequest(`${target}${path}`, asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)

@@ -4,10 +4,10 @@ import {
   formatAmount,
   formatChange,
   formatExactAmount,
+  formatGroupedAmount,
   formatMoney,
   formatShortAmount,
   formatShortMoney,
-  formatGroupedAmount,
   numberDuplicates,
   parseAmount,
 } from '../../wallet/src/format.ts'

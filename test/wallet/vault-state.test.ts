@@ -1,6 +1,12 @@
 import type { Vault } from '@vaultline/client'
 import { expect, test } from 'vitest'
-import { canHaveRequests, describeWay, formatFees, sortVaults, explainUnknownTerm } from '../../wallet/src/vault-state.ts'
+import {
+  canHaveRequests,
+  describeWay,
+  explainUnknownTerm,
+  formatFees,
+  sortVaults,
+} from '../../wallet/src/vault-state.ts'
 
 const UNKNOWN = { management: null, performance: null, entry: null, exit: null, haircut: null }
 const FREE = { management: '0.00', performance: '0.00', entry: '0.00', exit: '0.00', haircut: '0.00' }

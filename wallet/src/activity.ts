@@ -1,5 +1,5 @@
 import type { Deposit, GetTransferStatusResponse, TransferEvent, Withdrawal } from '@vaultline/client'
-import { formatClock, formatDayName, formatDateTime } from './format.ts'
+import { formatClock, formatDateTime, formatDayName } from './format.ts'
 import type { StartedTransfer } from './portfolio.ts'
 import { STATUS_TEXTS } from './statuses.ts'
 
@@ -48,7 +48,9 @@ export type FollowedTransfer = {
 type Loaded<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean }
 
 /** Time and transaction of each step that webhook events reported for one deposit or withdrawal. */
-export type ReportedSteps = Partial<Record<'claimable' | 'completed' | 'cancelled', { at: string; hash: Hash | undefined }>>
+export type ReportedSteps = Partial<
+  Record<'claimable' | 'completed' | 'cancelled', { at: string; hash: Hash | undefined }>
+>
 
 /** Data from which the timeline of deposits and withdrawals is built. */
 export type Sources = {
@@ -146,7 +148,11 @@ function isListedElsewhere({ started, progress }: FollowedTransfer): boolean {
   return started.isClosed === true && !progress
 }
 
-function describeDeposit(deposit: Deposit, transfer: FollowedTransfer | undefined, reported: ReportedSteps = {}): TimelineEntry {
+function describeDeposit(
+  deposit: Deposit,
+  transfer: FollowedTransfer | undefined,
+  reported: ReportedSteps = {},
+): TimelineEntry {
   const { depositId, chainId, amounts, vault, epochId, timestamp: at, transactionHash: hash, source, status } = deposit
   const isInstant = epochId === 0
   const first: TimelineStep = { text: isInstant ? 'Deposited' : 'Requested', state: 'done', chainId, at, hash }
@@ -348,6 +354,12 @@ export function stepsOfTransfer(
     ...(expectedAt && Date.parse(expectedAt) > now ? [`Expected at about ${formatClock(expectedAt)}`] : []),
     ...(deadline ? [`Refunded if not filled before ${formatDateTime(deadline)}`] : []),
   ]
-  const arriving: TimelineStep = { text: 'Arriving', state: 'now', chainId, amount: sumOf(output, output?.amount), notes }
+  const arriving: TimelineStep = {
+    text: 'Arriving',
+    state: 'now',
+    chainId,
+    amount: sumOf(output, output?.amount),
+    notes,
+  }
   return [...done, arriving, ...(action === 'deposit' ? [{ text: 'Deposit', state: 'todo', chainId } as const] : [])]
 }

@@ -22,7 +22,11 @@ export function listMarketCoins(coins: ListCoinsResponse): readonly MarketCoin[]
 }
 
 /** Sorts coins; unknown figures come last. */
-export function sortCoins(coins: readonly MarketCoin[], order: CoinSortOrder, isReversed: boolean): readonly MarketCoin[] {
+export function sortCoins(
+  coins: readonly MarketCoin[],
+  order: CoinSortOrder,
+  isReversed: boolean,
+): readonly MarketCoin[] {
   const direction = isReversed ? -1 : 1
   if (order === 'name') {
     return coins.toSorted((left, right) => direction * left.contract_name.localeCompare(right.contract_name))

@@ -1,5 +1,5 @@
 import type { EstimatedSettlement } from '@vaultline/client'
-import { formatDuration, formatDateTime } from './format.ts'
+import { formatDateTime, formatDuration } from './format.ts'
 
 /** Status of a request that waits, can be claimed, or was cancelled and can be claimed back. */
 export type OpenRequestStatus = 'pending' | 'claimable' | 'cancelled'

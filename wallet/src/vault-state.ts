@@ -5,7 +5,12 @@ import { formatDuration } from './format.ts'
 export type VaultStateLabel = { readonly tone: 'warn' | 'bad'; readonly text: string; readonly why: string }
 
 /** Returns a label for a vault's unusual state; undefined for a normal one. */
-export function describeVaultState({ stateAsOf, vaultState, totalAssets, hasChanged }: Vault): VaultStateLabel | undefined {
+export function describeVaultState({
+  stateAsOf,
+  vaultState,
+  totalAssets,
+  hasChanged,
+}: Vault): VaultStateLabel | undefined {
   if (!stateAsOf) return { tone: 'bad', text: 'Unreachable', why: 'Its chain could not be read yet.' }
   if (stateAsOf.stale) return { tone: 'warn', text: 'Last known', why: 'Its chain cannot be read at the moment.' }
   if (vaultState?.paused)
@@ -39,7 +44,10 @@ export function describeWay(way: Terms['exit'], { settlement, cooldownSeconds }:
 export const UNREAD_CHAIN_TEXT = 'The chain cannot be read at the moment.'
 
 /** Returns the reason why the vault's term `name` is unknown; undefined for a known term. A term with the value null is known too. */
-export function explainUnknownTerm({ terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>, name: string): string | undefined {
+export function explainUnknownTerm(
+  { terms, stateAsOf }: Pick<Vault, 'terms' | 'stateAsOf'>,
+  name: string,
+): string | undefined {
   if (!terms.missing.includes(name)) return undefined
   return stateAsOf?.stale === false ? 'The vault does not report it.' : UNREAD_CHAIN_TEXT
 }

@@ -1,4 +1,4 @@
-import { depositResponse } from '../../../lib/activity/entry-responses.ts'
+import { buildDepositResponse } from '../../../lib/activity/entry-responses.ts'
 import { buildDeposits } from '../../../lib/activity/history.ts'
 import { readHistoryPage } from '../../../lib/activity/history-page.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -21,7 +21,7 @@ function listDeposits({
     return {
       ...page,
       deposits: items.map(({ ofVault, item, annualYield }) =>
-        depositResponse(ofVault, item, annualYield, sourceOf(item.entry)),
+        buildDepositResponse(ofVault, item, annualYield, sourceOf(item.entry)),
       ),
     }
   }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { DepositResponse, shareFields } from '../../../lib/activity/entry-responses.ts'
-import { CancelledDeposit, CancelledRedeemShares, PositionResponse } from '../../../lib/activity/responses.ts'
+import { DepositResponse, priceAndYieldFields } from '../../../lib/activity/entry-responses.ts'
+import { CancelledDepositAssets, CancelledRedeemShares, PositionResponse } from '../../../lib/activity/responses.ts'
 import { EvidenceList } from '../../../lib/chain/evidence.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Address, Amount, SharePrice, Timestamp, UserAddress, VaultAddress } from '../../../lib/core/codecs.ts'
@@ -29,7 +29,7 @@ export const contract = {
         currentShares: Amount.describe('Shares in the wallet'),
         pendingRedeemShares: Amount.describe('Shares waiting for settlement'),
         claimableRedeemAssets: Amount.describe('Assets ready to claim'),
-        cancelledDeposit: CancelledDeposit,
+        cancelledDeposit: CancelledDepositAssets,
         cancelledRedeemShares: CancelledRedeemShares,
       })
       .describe('Amounts, in the smallest units of asset and share'),
@@ -39,7 +39,7 @@ export const contract = {
         name: z.string().describe('Display name'),
         type: z.enum(['async', 'sync']).describe('async: shares come after a settlement'),
         protocol: z.string().describe('Protocol, as in the list of vaults'),
-        ...shareFields,
+        ...priceAndYieldFields,
         depositEpochId: z
           .number()
           .int()

@@ -1,7 +1,7 @@
 import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
-import { buildShareNow, depositResponse } from '../../../lib/activity/entry-responses.ts'
+import { buildDepositResponse, buildPriceAndYield } from '../../../lib/activity/entry-responses.ts'
 import { buildPosition } from '../../../lib/activity/position.ts'
-import { positionResponse } from '../../../lib/activity/responses.ts'
+import { buildPositionResponse } from '../../../lib/activity/responses.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { DAY_SECONDS, toDate } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -55,7 +55,7 @@ function getPosition({
       depositSources.list(latest.map(({ entry }) => entry)),
     ])
     return {
-      ...positionResponse(ofVault, built, { account, annualYield }),
+      ...buildPositionResponse(ofVault, built, { account, annualYield }),
       rewards,
       amounts: {
         pendingDeposit: live.pendingAssets,
@@ -71,11 +71,11 @@ function getPosition({
         name: vault.name,
         type: vaultType(vault),
         protocol: vault.protocol,
-        ...buildShareNow(ofVault, annualYield),
+        ...buildPriceAndYield(ofVault, annualYield),
         depositEpochId: live.depositEpochId,
         isTotalAssetsValid: live.isTotalAssetsValid,
       },
-      deposits: latest.map((deposit) => depositResponse(ofVault, deposit, annualYield, sourceOf(deposit.entry))),
+      deposits: latest.map((deposit) => buildDepositResponse(ofVault, deposit, annualYield, sourceOf(deposit.entry))),
       hasMore: built.deposits.length > LATEST,
       sharePriceHistory: [
         ...daily.map(({ price, timestamp }) => ({ timestamp: toDate(timestamp), sharePrice: price })),

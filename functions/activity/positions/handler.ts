@@ -1,6 +1,6 @@
 import { readAccountVaults } from '../../../lib/activity/account-vaults.ts'
 import { buildPosition } from '../../../lib/activity/position.ts'
-import { positionResponse } from '../../../lib/activity/responses.ts'
+import { buildPositionResponse } from '../../../lib/activity/responses.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { getReader, getYield, now, records, type Services } from '../../../lib/services.ts'
@@ -17,7 +17,7 @@ function listPositions({ getYield, ...dependencies }: Services<'getReader' | 're
         const position = buildPosition(ofVault.entries, ofVault.live)
         if (!position) return []
         const { annualYield } = await getYield(ofVault.vault, ofVault.live.sharePrice, ofVault.asOf)
-        return [positionResponse(ofVault, position, { account, annualYield })]
+        return [buildPositionResponse(ofVault, position, { account, annualYield })]
       }),
     )
     const positions = found.flat()

@@ -1,4 +1,4 @@
-import { withdrawalResponse } from '../../../lib/activity/entry-responses.ts'
+import { buildWithdrawalResponse } from '../../../lib/activity/entry-responses.ts'
 import { readHistoryPage } from '../../../lib/activity/history-page.ts'
 import { buildWithdrawals } from '../../../lib/activity/withdrawals.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
@@ -16,7 +16,7 @@ function listWithdrawals(dependencies: Services<'getReader' | 'records' | 'getYi
     )
     return {
       ...page,
-      withdrawals: items.map(({ ofVault, item, annualYield }) => withdrawalResponse(ofVault, item, annualYield)),
+      withdrawals: items.map(({ ofVault, item, annualYield }) => buildWithdrawalResponse(ofVault, item, annualYield)),
     }
   }
 }

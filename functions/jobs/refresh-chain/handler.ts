@@ -27,7 +27,7 @@ import {
   transfers,
   webhooks,
 } from '../../../lib/services.ts'
-import { publish } from '../../../lib/webhooks/append.ts'
+import { publishNotices } from '../../../lib/webhooks/append.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { contract } from './contract.ts'
 import { findTransfers } from './find-transfers.ts'
@@ -52,7 +52,7 @@ export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_
     const vaults = await listedVaults.list(chainId)
     const findClients = createClientsFinder(listedVaults)
     const publishTo = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
-      await publish(dependencies, notices, of)
+      await publishNotices(dependencies, notices, of)
     }
     const unreported = await publishTransfers({ findClients, transfers, publish: publishTo, now }, chainId, ended)
     if (vaults.length === 0)

@@ -9,10 +9,10 @@ import { type ChainRewardsReport, fetchReportedRewards } from '../../../lib/rewa
 import { MIN_WORTH_USD, type RewardResponse } from '../../../lib/rewards/responses.ts'
 import type { WatchedAccount } from '../../../lib/rewards/watched-store.ts'
 import type { Services } from '../../../lib/services.ts'
-import { publish } from '../../../lib/webhooks/append.ts'
+import { publishNotices } from '../../../lib/webhooks/append.ts'
 import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 
-type ClaimableServices = Parameters<typeof publish>[0] &
+type ClaimableServices = Parameters<typeof publishNotices>[0] &
   Services<'watchedAccounts' | 'cache' | 'merkl' | 'getReader' | 'getTokenValues' | 'sleep'>
 
 /** Pause between two requests to Merkl. With it, the concurrent runs for all chains send fewer than 10 requests per second in total. */
@@ -34,7 +34,7 @@ export async function publishClaimable(
   const clientsOf = new Map(
     [...found].flatMap(([{ clientId }, { notices }]) => notices.map((one) => [one, [clientId]])),
   )
-  const claimable = await publish(dependencies, [...clientsOf.keys()], (notice) => clientsOf.get(notice) ?? [])
+  const claimable = await publishNotices(dependencies, [...clientsOf.keys()], (notice) => clientsOf.get(notice) ?? [])
   // The accounts are postponed after publishing. If the job crashes before, the next run publishes the same events with
   // the same keys again.
   for (const one of due) await watchedAccounts.postpone(one, found.get(one)?.dueAt ?? now() + HOUR_MS)

@@ -8,7 +8,7 @@ import { runConcurrently } from '../../../lib/core/side-by-side.ts'
 import { toDate } from '../../../lib/core/time.ts'
 import { DISTRIBUTOR, distributorAbi } from '../../../lib/rewards/distributor.ts'
 import type { Services } from '../../../lib/services.ts'
-import { publish } from '../../../lib/webhooks/append.ts'
+import { publishNotices } from '../../../lib/webhooks/append.ts'
 import type { RewardNotice } from '../../../lib/webhooks/event.ts'
 
 const FILTER = { address: DISTRIBUTOR, topics: [toEventSelector('Claimed(address,address,uint256)')] }
@@ -23,7 +23,7 @@ const MANY_CLAIMS = 1_000
  * or the queue cannot be reached.
  */
 export async function publishClaimed(
-  dependencies: Parameters<typeof publish>[0] & Services<'watchedAccounts' | 'getReader'>,
+  dependencies: Parameters<typeof publishNotices>[0] & Services<'watchedAccounts' | 'getReader'>,
   chainId: number,
   isWatched: boolean,
 ): Promise<number> {
@@ -66,7 +66,7 @@ export async function publishClaimed(
       data: { chainId, userAddress: user, token, amount, transactionHash, blockNumber: Number(blockNumber) },
     }
   })
-  const count = await publish(dependencies, notices, ({ data }) => clients.get(data.userAddress) ?? [])
+  const count = await publishNotices(dependencies, notices, ({ data }) => clients.get(data.userAddress) ?? [])
   // The number of the last read block is stored after publishing. If the job crashes before, the next run publishes the
   // same events with the same keys again.
   await watchedAccounts.recordThrough(chainId, Number(through))

@@ -1,5 +1,5 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
-import { type Call, call, decodeReturnValues } from '../../../lib/chain/call.ts'
+import { buildContractCall, type ContractCall, decodeReturnValues } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../../../lib/chain/multicall.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
@@ -27,14 +27,14 @@ export async function readEvmBalances(
   const tokens = [...new Set(listed.map(({ address }) => address).filter((address) => isAddress(address)))]
 
   const ofWallets = wallets.map((wallet) => [
-    call(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
+    buildContractCall(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
     ...buildBalanceCalls(wallet, tokens),
   ])
   const ofVaults = [...vaultOf].map(([share, { address, shareDecimals }]) => ({
     share,
     balances: wallets.flatMap((wallet) => buildBalanceCalls(wallet, [share])),
-    symbol: call(share, erc20Abi, 'symbol', []),
-    price: call(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    symbol: buildContractCall(share, erc20Abi, 'symbol', []),
+    price: buildContractCall(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
   }))
   const vaultCalls = ofVaults.map(({ balances, symbol, price }) => [...balances, symbol, price])
   const outcomes = (await reader.request([...ofWallets, ...vaultCalls].map(aggregate))).map(returnedBy)
@@ -74,12 +74,12 @@ export async function readEvmBalances(
 }
 
 /** Builds calls that read a wallet's balance of each token. The calldata is the same for all tokens, so it is encoded once. */
-function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): Call<bigint>[] {
-  const { data, decode } = call(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
+function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): ContractCall<bigint>[] {
+  const { data, decode } = buildContractCall(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
 }
 
-function aggregate(calls: readonly Call<unknown>[]): RpcRequest {
+function aggregate(calls: readonly ContractCall<unknown>[]): RpcRequest {
   return { method: 'eth_call', params: [{ to: MULTICALL3, data: encodeAggregate(calls) }, 'latest'] }
 }
 

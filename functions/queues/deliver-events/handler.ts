@@ -10,7 +10,7 @@ import {
   webhookKeys,
   webhooks,
 } from '../../../lib/services.ts'
-import { deliver } from '../../../lib/webhooks/deliver.ts'
+import { deliverMessages } from '../../../lib/webhooks/deliver.ts'
 import { contract } from './contract.ts'
 
 export const handler = consumer(
@@ -19,5 +19,5 @@ export const handler = consumer(
     ...{ webhooks, eventLog, attempts, webhookKeys, sendDelivery, now, random },
     ...{ enqueue: enqueueDeliveries, postpone: postponeDelivery },
   },
-  (services) => (batch) => deliver(services, batch),
+  (services) => (batch) => deliverMessages(services, batch),
 )

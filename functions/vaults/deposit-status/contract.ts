@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { CancelledDeposit, RequestStatus } from '../../../lib/activity/responses.ts'
+import { CancelledDepositAssets, RequestStatus } from '../../../lib/activity/responses.ts'
 import { VaultChainIdText } from '../../../lib/chain/registry.ts'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/core/codecs.ts'
 import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
@@ -30,7 +30,7 @@ export const contract = {
         pendingDeposit: Amount.describe('Assets waiting for settlement'),
         claimableShares: Amount.describe('Shares ready to claim'),
         currentShares: Amount.describe("Shares in the user's wallet"),
-        cancelledDeposit: CancelledDeposit,
+        cancelledDeposit: CancelledDepositAssets,
       })
       .describe('Amounts, in the smallest units of asset and share'),
     vault: z

@@ -2,7 +2,7 @@ import { AppError } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, randomBytes, type Services, webhookKeys, webhooks } from '../../../lib/services.ts'
-import { listSecrets, rotateSecret } from '../../../lib/webhooks/secret.ts'
+import { listWebhookSecrets, rotateSecret } from '../../../lib/webhooks/secret.ts'
 import { contract } from './contract.ts'
 
 /** Creates a new secret for a webhook. Throws `webhook_not_found`, or `service_unavailable` if other requests keep changing the webhook. */
@@ -19,7 +19,7 @@ function rotate({
       secret: rotateSecret(current.secret, { randomBytes, now: at }),
     }))
     if (!webhook?.secret.before) throw new AppError('webhook_not_found')
-    const [newest] = listSecrets(webhookKeys, clientId, webhook, at)
+    const [newest] = listWebhookSecrets(webhookKeys, clientId, webhook, at)
     return { id, secret: newest, previousUntil: webhook.secret.before.until }
   }
 }

@@ -12,8 +12,8 @@ import {
   webhooks,
 } from '../../../lib/services.ts'
 import type { Enqueue } from '../../../lib/webhooks/queue.ts'
-import { resume } from '../../../lib/webhooks/resume.ts'
-import { listSecrets } from '../../../lib/webhooks/secret.ts'
+import { resumeWebhook } from '../../../lib/webhooks/resume.ts'
+import { listWebhookSecrets } from '../../../lib/webhooks/secret.ts'
 import { buildSignatureHeaders } from '../../../lib/webhooks/signature.ts'
 import { contract } from './contract.ts'
 
@@ -47,7 +47,7 @@ function sendTest(services: Needs) {
     const id = `evt_${randomUUID().replaceAll('-', '')}`
     const data = { webhookId: webhook.id }
     const body = JSON.stringify({ id, type: 'webhook.test', timestamp: new Date(sentAt).toISOString(), data })
-    const secrets = listSecrets(webhookKeys, clientId, webhook, sentAt)
+    const secrets = listWebhookSecrets(webhookKeys, clientId, webhook, sentAt)
     const sent = await sendDelivery(webhook.url, {
       headers: buildSignatureHeaders({ id, now: sentAt, body }, secrets),
       body,
@@ -55,7 +55,7 @@ function sendTest(services: Needs) {
     await webhooks.endTest(clientId, { begun: until, until: now() + PAUSE_MS })
     if (!sent.delivered) return { delivered: false, status: sent.status ?? null, reason: sent.reason }
     const isAnew = webhook.disabledAt !== undefined
-    if (isAnew || webhook.behind) await resume(services, { clientId, webhookId: webhook.id }, { isAnew })
+    if (isAnew || webhook.behind) await resumeWebhook(services, { clientId, webhookId: webhook.id }, { isAnew })
     return { delivered: true, status: sent.status, reason: null }
   }
 }

@@ -1,14 +1,14 @@
-import { type Call, call } from '../../chain/call.ts'
+import { buildContractCall, type ContractCall } from '../../chain/call.ts'
 import { vaultAbi } from '../abi.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 
 /** Returns the call that values these shares, in the asset's smallest unit. */
-export function shareValue({ address }: Pick<TokenizedVault, 'address'>, shares: bigint): Call<bigint> {
-  return call(address, vaultAbi, 'convertToAssets', [shares])
+export function shareValue({ address }: Pick<TokenizedVault, 'address'>, shares: bigint): ContractCall<bigint> {
+  return buildContractCall(address, vaultAbi, 'convertToAssets', [shares])
 }
 
 /** Returns the call that values one whole share, in the asset's smallest unit. */
-export function sharePrice(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): Call<bigint> {
+export function sharePrice(vault: Pick<TokenizedVault, 'address' | 'shareDecimals'>): ContractCall<bigint> {
   return shareValue(vault, 10n ** BigInt(vault.shareDecimals))
 }
 
@@ -24,12 +24,12 @@ const MAX_DIGITS = 77
  * asset's smallest unit.
  */
 export function precisePrice({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): {
-  readonly call: Call<bigint>
+  readonly call: ContractCall<bigint>
   readonly worth: (price: bigint) => (shares: bigint) => bigint
 } {
   const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MAX_DIGITS))
   return {
-    call: call(address, vaultAbi, 'convertToAssets', [many]),
+    call: buildContractCall(address, vaultAbi, 'convertToAssets', [many]),
     worth: (price) => (shares) => (shares * price) / many,
   }
 }

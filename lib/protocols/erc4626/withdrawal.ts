@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { type Call, call, requireValue } from '../../chain/call.ts'
+import { buildContractCall, type ContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { min } from '../../core/bigint.ts'
@@ -19,19 +19,21 @@ export function erc4626WithdrawalTerms(
   vault: TokenizedVault,
   account: Address,
   amount: WithdrawalAmount,
-  maxMint?: Call<bigint>,
+  maxMint?: ContractCall<bigint>,
 ): ReadPlan<Completion<WithdrawalTerms>> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const isOfAssets = amount !== 'max' && 'assets' in amount
   const calls = {
-    paused: call(address, vaultAbi, 'paused', []),
-    balance: call(shareToken, erc20Abi, 'balanceOf', [account]),
+    paused: buildContractCall(address, vaultAbi, 'paused', []),
+    balance: buildContractCall(shareToken, erc20Abi, 'balanceOf', [account]),
     price: price.call,
     // The result of a preview includes fees and ignores limits (EIP-4626).
-    previewWithdraw: call(address, vaultAbi, 'previewWithdraw', [isOfAssets ? amount.assets : 0n]),
-    previewRedeem: call(address, vaultAbi, 'previewRedeem', [amount !== 'max' && !isOfAssets ? amount.shares : 0n]),
-    limit: call(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
+    previewWithdraw: buildContractCall(address, vaultAbi, 'previewWithdraw', [isOfAssets ? amount.assets : 0n]),
+    previewRedeem: buildContractCall(address, vaultAbi, 'previewRedeem', [
+      amount !== 'max' && !isOfAssets ? amount.shares : 0n,
+    ]),
+    limit: buildContractCall(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
     ...(maxMint && { maxMint }),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => async () => {

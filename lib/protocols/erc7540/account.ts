@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { type Call, call, requireValue } from '../../chain/call.ts'
+import { buildContractCall, type ContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { inBatches } from '../../core/batches.ts'
@@ -31,12 +31,12 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
   const price = precisePrice(vault)
   const calls = {
-    shares: call(shareToken, erc20Abi, 'balanceOf', [account]),
-    maxDeposit: call(address, erc7540Abi, 'maxDeposit', [account]),
-    maxMint: call(address, erc7540Abi, 'maxMint', [account]),
-    maxRedeem: call(address, erc7540Abi, 'maxRedeem', [account]),
-    maxWithdraw: call(address, erc7540Abi, 'maxWithdraw', [account]),
-    sharePrice: call(address, erc7540Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    shares: buildContractCall(shareToken, erc20Abi, 'balanceOf', [account]),
+    maxDeposit: buildContractCall(address, erc7540Abi, 'maxDeposit', [account]),
+    maxMint: buildContractCall(address, erc7540Abi, 'maxMint', [account]),
+    maxRedeem: buildContractCall(address, erc7540Abi, 'maxRedeem', [account]),
+    maxWithdraw: buildContractCall(address, erc7540Abi, 'maxWithdraw', [account]),
+    sharePrice: buildContractCall(address, erc7540Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
     precisePrice: price.call,
   }
   const own = buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
@@ -123,8 +123,10 @@ function openRequests(
   const { pending, cancelled } = REQUEST_CALLS[kind]
   const cancels = canCancel(vault, kind)
   const names = cancels ? [pending, cancelled] : [pending]
-  const calls: Record<string, Call<bigint>> = Object.fromEntries(
-    ids.flatMap((id) => names.map((name) => [`${name} ${id}`, call(address, erc7540Abi, name, [id, account])])),
+  const calls: Record<string, ContractCall<bigint>> = Object.fromEntries(
+    ids.flatMap((id) =>
+      names.map((name) => [`${name} ${id}`, buildContractCall(address, erc7540Abi, name, [id, account])]),
+    ),
   )
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
     pending: sum(ids.map((id) => requireValue(answers[`${pending} ${id}`]))),

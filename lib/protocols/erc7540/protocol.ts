@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { call, requireValue } from '../../chain/call.ts'
+import { buildContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
@@ -22,9 +22,9 @@ const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
 function readInterfaces(address: Address) {
   const calls = {
-    isRedemptionAsync: call(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
-    cancelsDeposits: call(address, erc7540Abi, 'supportsInterface', [CANCELS_DEPOSITS]),
-    cancelsRedemptions: call(address, erc7540Abi, 'supportsInterface', [CANCELS_REDEMPTIONS]),
+    isRedemptionAsync: buildContractCall(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
+    cancelsDeposits: buildContractCall(address, erc7540Abi, 'supportsInterface', [CANCELS_DEPOSITS]),
+    cancelsRedemptions: buildContractCall(address, erc7540Abi, 'supportsInterface', [CANCELS_REDEMPTIONS]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => ({
     isRedemptionAsync: answers.isRedemptionAsync === true,
@@ -52,9 +52,9 @@ function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | nu
 function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Overview> {
   const { address, shareToken, shareDecimals } = vault
   const calls = {
-    symbol: call(shareToken, erc20Abi, 'symbol', []),
-    totalSupply: call(shareToken, erc20Abi, 'totalSupply', []),
-    totalAssets: call(address, erc7540Abi, 'totalAssets', []),
+    symbol: buildContractCall(shareToken, erc20Abi, 'symbol', []),
+    totalSupply: buildContractCall(shareToken, erc20Abi, 'totalSupply', []),
+    totalAssets: buildContractCall(address, erc7540Abi, 'totalAssets', []),
     sharePrice: sharePrice(vault),
     ...limitCalls(address),
   }
@@ -91,10 +91,10 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
   }
   const price = precisePrice(vault)
   const calls = {
-    shares: call(address, erc7540Abi, 'convertToShares', [amount]),
+    shares: buildContractCall(address, erc7540Abi, 'convertToShares', [amount]),
     price: price.call,
-    allowance: call(asset, erc20Abi, 'allowance', [account, address]),
-    isCancelling: call(address, erc7540Abi, 'pendingCancelDepositRequest', [0n, account]),
+    allowance: buildContractCall(asset, erc20Abi, 'allowance', [account, address]),
+    isCancelling: buildContractCall(address, erc7540Abi, 'pendingCancelDepositRequest', [0n, account]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => ({
     allowance: requireValue(answers.allowance),

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { call, requireValue } from '../../chain/call.ts'
+import { buildContractCall, requireValue } from '../../chain/call.ts'
 import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
 import {
@@ -26,8 +26,8 @@ export function erc7540ClaimTerms(
 ): ReadPlan<ClaimTerms> {
   const isDeposit = kind === 'deposit'
   const calls = {
-    assets: call(address, erc7540Abi, isDeposit ? 'maxDeposit' : 'maxWithdraw', [account]),
-    shares: call(address, erc7540Abi, isDeposit ? 'maxMint' : 'maxRedeem', [account]),
+    assets: buildContractCall(address, erc7540Abi, isDeposit ? 'maxDeposit' : 'maxWithdraw', [account]),
+    shares: buildContractCall(address, erc7540Abi, isDeposit ? 'maxMint' : 'maxRedeem', [account]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
     const claimable = { assets: requireValue(answers.assets), shares: requireValue(answers.shares) }
@@ -103,9 +103,9 @@ function requestState(
   const { address } = vault
   const { pending, isCancelling, cancelled } = REQUEST_CALLS[kind]
   const calls = {
-    pending: call(address, erc7540Abi, pending, [requestId, account]),
-    isCancelling: call(address, erc7540Abi, isCancelling, [requestId, account]),
-    cancelled: call(address, erc7540Abi, cancelled, [requestId, account]),
+    pending: buildContractCall(address, erc7540Abi, pending, [requestId, account]),
+    isCancelling: buildContractCall(address, erc7540Abi, isCancelling, [requestId, account]),
+    cancelled: buildContractCall(address, erc7540Abi, cancelled, [requestId, account]),
   }
   const cancels = canCancel(vault, kind)
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
@@ -124,12 +124,12 @@ export function erc7540OpenRequest(
   const { address } = vault
   const names = REQUEST_CALLS[kind]
   const calls = {
-    pending: call(address, erc7540Abi, names.pending, [requestId, account]),
-    claimable: call(address, erc7540Abi, names.claimable, [requestId, account]),
-    cancelled: call(address, erc7540Abi, names.cancelled, [requestId, account]),
+    pending: buildContractCall(address, erc7540Abi, names.pending, [requestId, account]),
+    claimable: buildContractCall(address, erc7540Abi, names.claimable, [requestId, account]),
+    cancelled: buildContractCall(address, erc7540Abi, names.cancelled, [requestId, account]),
     // `most` and `mostGiven` are totals of all requests, not of one id. Their ratio is the rate of a claim.
-    most: call(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
-    mostGiven: call(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
+    most: buildContractCall(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
+    mostGiven: buildContractCall(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }
   return buildReadPlan(
     { address, slots: {}, calls },

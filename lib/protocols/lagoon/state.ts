@@ -1,5 +1,5 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
-import { type Call, call, requireValue } from '../../chain/call.ts'
+import { buildContractCall, type ContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import {
   buildReadPlan,
@@ -137,8 +137,8 @@ export function readLagoonSafe({
   safe,
 }: LagoonVault): ReadPlan<(state: LagoonState) => bigint | undefined> {
   const calls = {
-    balance: call(asset, erc20Abi, 'balanceOf', [safe]),
-    allowance: call(asset, erc20Abi, 'allowance', [safe, address]),
+    balance: buildContractCall(asset, erc20Abi, 'balanceOf', [safe]),
+    allowance: buildContractCall(asset, erc20Abi, 'allowance', [safe, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
     // The safe in the vault's record may have been replaced since. Its balance and allowance then say nothing about the
@@ -155,20 +155,20 @@ function vaultReads(vault: ReadableVault) {
     address,
     slots: vaultSlots,
     calls: {
-      version: call(address, lagoonAbi, 'version', []),
-      pendingSilo: call(address, lagoonAbi, 'pendingSilo', []),
-      owner: call(address, lagoonAbi, 'owner', []),
-      safe: call(address, lagoonAbi, 'safe', []),
-      isTotalAssetsValid: call(address, lagoonAbi, 'isTotalAssetsValid', []),
-      paused: call(address, lagoonAbi, 'paused', []),
-      totalAssets: call(address, lagoonAbi, 'totalAssets', []),
-      sharePrice: call(address, lagoonAbi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
-      symbol: call(address, erc20Abi, 'symbol', []),
-      totalSupply: call(address, erc20Abi, 'totalSupply', []),
-      siloAssets: call(asset, erc20Abi, 'balanceOf', [silo]),
-      siloShares: call(address, erc20Abi, 'balanceOf', [silo]),
-      rates: call(address, lagoonAbi, 'feeRates', []),
-      firstRates: call(address, firstRatesAbi, 'feeRates', []),
+      version: buildContractCall(address, lagoonAbi, 'version', []),
+      pendingSilo: buildContractCall(address, lagoonAbi, 'pendingSilo', []),
+      owner: buildContractCall(address, lagoonAbi, 'owner', []),
+      safe: buildContractCall(address, lagoonAbi, 'safe', []),
+      isTotalAssetsValid: buildContractCall(address, lagoonAbi, 'isTotalAssetsValid', []),
+      paused: buildContractCall(address, lagoonAbi, 'paused', []),
+      totalAssets: buildContractCall(address, lagoonAbi, 'totalAssets', []),
+      sharePrice: buildContractCall(address, lagoonAbi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
+      symbol: buildContractCall(address, erc20Abi, 'symbol', []),
+      totalSupply: buildContractCall(address, erc20Abi, 'totalSupply', []),
+      siloAssets: buildContractCall(asset, erc20Abi, 'balanceOf', [silo]),
+      siloShares: buildContractCall(address, erc20Abi, 'balanceOf', [silo]),
+      rates: buildContractCall(address, lagoonAbi, 'feeRates', []),
+      firstRates: buildContractCall(address, firstRatesAbi, 'feeRates', []),
     },
   } satisfies NamedReads
 }
@@ -186,18 +186,18 @@ function accountReads(vault: LagoonVault, account: Address, payer: Address) {
     calls: {
       ...calls,
       // The request id 0 stands for the account's last request.
-      pendingAssets: call(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
-      claimableAssets: call(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
-      maxMint: call(address, lagoonAbi, 'maxMint', [account]),
-      pendingRedeemShares: call(address, lagoonAbi, 'pendingRedeemRequest', [0n, account]),
-      redeemableShares: call(address, lagoonAbi, 'claimableRedeemRequest', [0n, account]),
-      maxWithdraw: call(address, lagoonAbi, 'maxWithdraw', [account]),
-      shares: call(address, erc20Abi, 'balanceOf', [account]),
-      isWhitelisted: call(address, lagoonAbi, 'isWhitelisted', [account]),
-      isAllowed: call(address, lagoonAbi, 'isAllowed', [account]),
-      payerIsWhitelisted: call(address, lagoonAbi, 'isWhitelisted', [payer]),
-      payerIsAllowed: call(address, lagoonAbi, 'isAllowed', [payer]),
-      allowance: call(asset, erc20Abi, 'allowance', [account, address]),
+      pendingAssets: buildContractCall(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
+      claimableAssets: buildContractCall(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
+      maxMint: buildContractCall(address, lagoonAbi, 'maxMint', [account]),
+      pendingRedeemShares: buildContractCall(address, lagoonAbi, 'pendingRedeemRequest', [0n, account]),
+      redeemableShares: buildContractCall(address, lagoonAbi, 'claimableRedeemRequest', [0n, account]),
+      maxWithdraw: buildContractCall(address, lagoonAbi, 'maxWithdraw', [account]),
+      shares: buildContractCall(address, erc20Abi, 'balanceOf', [account]),
+      isWhitelisted: buildContractCall(address, lagoonAbi, 'isWhitelisted', [account]),
+      isAllowed: buildContractCall(address, lagoonAbi, 'isAllowed', [account]),
+      payerIsWhitelisted: buildContractCall(address, lagoonAbi, 'isWhitelisted', [payer]),
+      payerIsAllowed: buildContractCall(address, lagoonAbi, 'isAllowed', [payer]),
+      allowance: buildContractCall(asset, erc20Abi, 'allowance', [account, address]),
     },
   } satisfies NamedReads
 }
@@ -288,7 +288,11 @@ export async function readClaimableShares(
   if (account.claimableShares !== undefined) return account.claimableShares
   const [assets, requestId] = [requireValue(account.claimableAssets), account.lastDepositRequestId]
   if (generation !== '0.6') {
-    return readConversion(reader, call(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]), at)
+    return readConversion(
+      reader,
+      buildContractCall(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]),
+      at,
+    )
   }
   const settlement = await readSettlement(reader, vault, requestId, at)
   const shares = (assets * settlement.supply) / settlement.assets
@@ -305,14 +309,18 @@ export async function readRedeemableAssets(
   if (account.redeemableAssets !== undefined) return account.redeemableAssets
   const [shares, requestId] = [requireValue(account.redeemableShares), account.lastRedeemRequestId]
   if (generation !== '0.6') {
-    return readConversion(reader, call(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]), at)
+    return readConversion(
+      reader,
+      buildContractCall(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]),
+      at,
+    )
   }
   const settlement = await readSettlement(reader, vault, requestId, at)
   const redeemed = shares - feeOn(shares, settlement.exitRate)
   return (redeemed * settlement.assets) / settlement.supply
 }
 
-async function readConversion(reader: ChainReader, conversion: Call<bigint>, at: bigint): Promise<bigint> {
+async function readConversion(reader: ChainReader, conversion: ContractCall<bigint>, at: bigint): Promise<bigint> {
   const reads = { address: conversion.to, slots: {}, calls: { conversion } } satisfies NamedReads
   const { value } = await reader.readOne(
     buildReadPlan(reads, ({ answers }) => answers.conversion),

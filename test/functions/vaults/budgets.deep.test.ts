@@ -8,7 +8,7 @@ import { pricesKey } from '../../../lib/markets/cache-keys.ts'
 import { campaignsKey } from '../../../lib/rewards/campaigns.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { copyVault } from '../../../sandbox/copies.ts'
-import { settle } from '../../../sandbox/curator.ts'
+import { settleRequests } from '../../../sandbox/curator.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someKey } from '../../support/clients.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
@@ -299,7 +299,7 @@ describe("A request for one vault reads only its chain: a deposit's whole life o
     expect(pending.reply.body.status).toBe('pending')
     expect(pending.asked).toEqual({ base: 1, arbitrum: 0 })
 
-    await settle(chain, address)
+    await settleRequests(chain, address)
     const claimable = await asking('GET', statusPath(address))
     expect(claimable.reply.body.status).toBe('claimable')
     expect(claimable.asked).toEqual({ base: 1, arbitrum: 0 })
@@ -320,7 +320,7 @@ describe("A request for one vault reads only its chain: a deposit's whole life o
     expect(everything.asked).toEqual({ base: 2, arbitrum: 0 })
 
     await service.send(8453, USER, shares.reply.body.operations)
-    await settle(chain, address)
+    await settleRequests(chain, address)
     const withdrawal = await asking('GET', statusPath(address, 'withdraw-status'))
     expect(withdrawal.reply.body.status).toBe('claimable')
     expect(withdrawal.asked).toEqual({ base: 1, arbitrum: 0 })

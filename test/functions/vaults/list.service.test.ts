@@ -8,7 +8,7 @@ import { cacheStore } from '../../../lib/cache/store.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { pricesKey } from '../../../lib/markets/cache-keys.ts'
 import { ACCOUNTS } from '../../../sandbox/accounts.ts'
-import { settle } from '../../../sandbox/curator.ts'
+import { settleRequests } from '../../../sandbox/curator.ts'
 import { deployLagoonVault, deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
@@ -238,7 +238,7 @@ describe('The list', () => {
     const proposed = await listOf(chain, vault)
     expect(proposed['vaultState']).toMatchObject({ newTotalAssets: '5' })
 
-    await settle(chain, vault)
+    await settleRequests(chain, vault)
     const settled = await listOf(chain, vault)
     expect(settled['vaultState']).toMatchObject({
       totalAssets: '7000000',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { hasPossibleAmounts, valueAndFoldEvents } from '../../../lib/activity/fold.ts'
+import { hasPossibleAmounts, valueAndDeriveEntries } from '../../../lib/activity/fold.ts'
 import { MAX_UINT256 } from '../../../lib/core/codecs.ts'
 import { isShareTransfer, type Ledger, type VaultEvent } from '../../../lib/protocols/books.ts'
 import type { BlockPrice } from '../../../lib/vaults/prices.ts'
@@ -82,7 +82,7 @@ const post = (
   ledger: Ledger,
   events: readonly VaultEvent[],
   lastPrices: readonly BlockPrice[] = ledger.supply > 0n ? [readAt(0n, ledger)] : [],
-) => valueAndFoldEvents(vault, { ledger, lastPrices }, events)
+) => valueAndDeriveEntries(vault, { ledger, lastPrices }, events)
 
 const readAt = (blockNumber: bigint, { assets, supply }: Ledger) => ({
   price: (10n ** 6n * assets) / supply,

@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { readLiveAccount } from '../../../lib/activity/account-vaults.ts'
 import {
+  buildDepositResponse,
+  buildWithdrawalResponse,
   DepositResponse,
-  depositResponse,
   WithdrawalResponse,
-  withdrawalResponse,
 } from '../../../lib/activity/entry-responses.ts'
-import { buildPosition, isPlausible } from '../../../lib/activity/position.ts'
-import { PositionResponse, positionResponse } from '../../../lib/activity/responses.ts'
+import { buildPosition, hasPlausibleAmounts } from '../../../lib/activity/position.ts'
+import { buildPositionResponse, PositionResponse } from '../../../lib/activity/responses.ts'
 import { buildWithdrawals } from '../../../lib/activity/withdrawals.ts'
 import { createChainReader } from '../../../lib/chain/reader.ts'
 import { EVM_CHAINS, type EvmChain } from '../../../lib/chain/registry.ts'
@@ -207,19 +207,19 @@ describe('Arbitrary state of a vault', () => {
         try {
           const account = await readLiveAccount(query.parse(reading), unreachable, 1n, async () => all)
           const live = claimable === null ? account : { ...account, claimableShares: claimable }
-          if (!isPlausible(all, live)) return
+          if (!hasPlausibleAmounts(all, live)) return
           const position = buildPosition(all, live)
           if (!position) return
           const of = { vault, live, entries: all, asOf: new Date(0) }
           const view = PositionResponse.encode(
-            positionResponse(of, position, { account: someAddress, annualYield: null }),
+            buildPositionResponse(of, position, { account: someAddress, annualYield: null }),
           )
           expect(PositionResponse.parse(view)).toBeDefined()
           z.array(DepositResponse).encode(
-            position.deposits.map((deposit) => depositResponse(of, deposit, null, undefined)),
+            position.deposits.map((deposit) => buildDepositResponse(of, deposit, null, undefined)),
           )
           z.array(WithdrawalResponse).encode(
-            buildWithdrawals(all, live).map((withdrawal) => withdrawalResponse(of, withdrawal, null)),
+            buildWithdrawals(all, live).map((withdrawal) => buildWithdrawalResponse(of, withdrawal, null)),
           )
           told += 1
         } catch (error) {

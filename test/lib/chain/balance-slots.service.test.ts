@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { expect } from 'vitest'
-import { amountWord, balanceProbe } from '../../../lib/chain/balance-slots.ts'
-import { call } from '../../../lib/chain/call.ts'
+import { amountWord, buildBalanceSlotTest } from '../../../lib/chain/balance-slots.ts'
+import { buildContractCall } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import {
   overriddenSimulationRequest,
@@ -34,18 +34,18 @@ test.for([
   const [chain] = service.backends.chains
   if (!chain) throw new Error('There is no chain.')
   await callRpc(chain, [{ method: 'anvil_setCode', params: [TOKEN, `0x${program}${RETURN_WORD}`] }])
-  const balanceOf = call(TOKEN, erc20Abi, 'balanceOf', [ACCOUNT])
+  const balanceOf = buildContractCall(TOKEN, erc20Abi, 'balanceOf', [ACCOUNT])
   const readOn = async (storage: StorageOverrides) => {
     const blocks = [[{ to: balanceOf.to, data: balanceOf.data, value: 0n }]]
     const [result] = await callRpc(chain, [overriddenSimulationRequest(ACCOUNT, blocks, { storage })])
     const [[read] = []] = parseSimulatedBlocks({ result }, [1], []) ?? []
     return read?.status === 'success' ? balanceOf.decode(read.returnData) : undefined
   }
-  const { storage, slotOf } = balanceProbe([TOKEN], ACCOUNT)
+  const { storage, slotOf } = buildBalanceSlotTest([TOKEN], ACCOUNT)
   const slot: Hex = slotOf(await readOn(storage)) ?? '0x'
   expect(await readOn({ [TOKEN]: { stateDiff: { [slot]: amountWord(12_345n) } } })).toBe(12_345n)
 })
 
 test.for([undefined, 0n, 1_000_000n, 2n ** 255n])('A balance of %s belongs to no probed slot', (balance) => {
-  expect(balanceProbe([TOKEN], ACCOUNT).slotOf(balance)).toBeUndefined()
+  expect(buildBalanceSlotTest([TOKEN], ACCOUNT).slotOf(balance)).toBeUndefined()
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Abi, type Address, encodeErrorResult, type Hex, parseAbi } from 'viem'
 import { describe, expect } from 'vitest'
 import type { RpcOutcome } from '../../../lib/chain/rpc.ts'
-import { parseSimulation, simulationRequest, summarise } from '../../../lib/chain/simulation.ts'
+import { parseSimulation, simulationRequest, summariseSimulation } from '../../../lib/chain/simulation.ts'
 import { runs } from '../../support/runs.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
@@ -154,7 +154,7 @@ describe('The summary of a simulation', () => {
   const success = (gasUsed: bigint) => ({ status: 'success', gasUsed, returnData: '0x' }) as const
 
   test('has the total gas of all successes, plus 15 % for changes', () => {
-    expect(summarise([success(100_000n), success(46_000n), success(1n)], 500_000n)).toEqual({
+    expect(summariseSimulation([success(100_000n), success(46_000n), success(1n)], 500_000n)).toEqual({
       estimatedGas: 167_901n,
       simulation: { status: 'success' },
     })
@@ -162,14 +162,17 @@ describe('The summary of a simulation', () => {
 
   test('has the reason of a revert, and the upper estimate of gas', () => {
     const revert = { status: 'reverted', gasUsed: 30_000n, reason: 'MaxCapReached' } as const
-    expect(summarise([success(100_000n), revert], 570_000n)).toEqual({
+    expect(summariseSimulation([success(100_000n), revert], 570_000n)).toEqual({
       estimatedGas: 570_000n,
       simulation: { status: 'reverted', reason: 'MaxCapReached' },
     })
   })
 
   test('has the upper estimate of gas without a simulation', () => {
-    expect(summarise(undefined, 570_000n)).toEqual({ estimatedGas: 570_000n, simulation: { status: 'unavailable' } })
+    expect(summariseSimulation(undefined, 570_000n)).toEqual({
+      estimatedGas: 570_000n,
+      simulation: { status: 'unavailable' },
+    })
   })
 })
 

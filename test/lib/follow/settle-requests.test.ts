@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OpenRequest } from '../../../lib/activity/open-requests.ts'
 import {
+  areRequestsEnded,
   findClaimedRequests,
-  findUnreported,
-  isEnded,
-  isReportable,
+  findUnreportedAmounts,
+  hasReportableAmounts,
   settleRequest,
 } from '../../../lib/follow/settle-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
@@ -100,7 +100,7 @@ function startJob() {
       if (entry.kind === 'claim') {
         const taken = waiting ? findClaimedRequests('deposit', entry, upTo(number - 1)) : []
         for (const of of taken) {
-          for (const { key, amount } of waiting ? findUnreported(of, waiting) : []) {
+          for (const { key, amount } of waiting ? findUnreportedAmounts(of, waiting) : []) {
             tell({ key, claimable: amount, completed: 0n })
           }
         }
@@ -112,7 +112,7 @@ function startJob() {
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
         // A request that is over is removed only after all reports of the run. Its last claim may be later than the
         // snapshot.
-        isOver ||= isEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
+        isOver ||= areRequestsEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
       }
     }
@@ -125,7 +125,7 @@ function startJob() {
     const head = chain.length - 1
     const { amounts, hash } = chain.at(-1) ?? START
     const taken =
-      waiting && head > final && isReportable(waiting, amounts) ? { number: head, hash, amounts } : undefined
+      waiting && head > final && hasReportableAmounts(waiting, amounts) ? { number: head, hash, amounts } : undefined
     const next = left ?? taken
     kept = { through: final, ...(waiting && { waiting }), ...(next && { snapshot: next }) }
   }
@@ -183,7 +183,7 @@ describe('A settlement without an event', () => {
     ])
     const second = settleRequest(first.request, { pending: 0n, claimable: 10n, cancelled: 0n }, entries)
     expect(second.parts.map(({ id, amount }) => [id, amount])).toEqual([[ids[1], 5n]])
-    expect(isReportable(second.request, { pending: 0n, claimable: 10n, cancelled: 0n })).toBe(false)
+    expect(hasReportableAmounts(second.request, { pending: 0n, claimable: 10n, cancelled: 0n })).toBe(false)
   })
 
   test('is reported as far as it is claimable, and the rest later', () => {

@@ -1,7 +1,7 @@
 import { type Address, type Hex, pad, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
-import type { SimulatedCall } from '../../../lib/chain/simulation.ts'
+import type { SimulatedTransaction } from '../../../lib/chain/simulation.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { prepareOnward, type VaultPayment } from '../../../lib/prepare/onward.ts'
 import { emptyPlan } from '../../../lib/prepare/transfer.ts'
@@ -19,7 +19,7 @@ const NOW = 1_800_000_000
 
 const transfer = (from: Address, to: Address, value: bigint, token = TOKEN) =>
   emit(token, 'Transfer', { from, to, value })
-const buildSimulatedCall = (...logs: ReturnType<typeof transfer>[]): SimulatedCall => ({
+const buildSimulatedCall = (...logs: ReturnType<typeof transfer>[]): SimulatedTransaction => ({
   ...{ status: 'success', gasUsed: 1n, returnData: '0x' },
   logs,
 })
@@ -54,7 +54,7 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
 }
 
 describe('The sent amount is the vault’s payment in the dry run:', () => {
-  test.for<[what: string, calls: readonly SimulatedCall[], sent: bigint]>([
+  test.for<[what: string, calls: readonly SimulatedTransaction[], sent: bigint]>([
     ['transfers of the asset to the account', [buildPayment(100n)], 100n],
     ['the sum of all calls', [buildPayment(100n), buildPayment(20n)], 120n],
     ['minus a fee of the asset', [buildSimulatedCall(transfer(SAFE, USER, 100n), transfer(USER, SAFE, 3n))], 97n],

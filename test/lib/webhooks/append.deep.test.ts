@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import type { TransactingDynamo } from '../../../lib/aws/requests.ts'
 import { createTable } from '../../../lib/aws/table.ts'
 import { createTransactingTable } from '../../../lib/aws/transactions.ts'
-import { publish } from '../../../lib/webhooks/append.ts'
+import { publishNotices } from '../../../lib/webhooks/append.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { buildEventId } from '../../../lib/webhooks/ids.ts'
 import { appendingLogStore } from '../../../lib/webhooks/log-store.ts'
@@ -40,7 +40,7 @@ function outbox({ dynamo }: Connection) {
       (await log.list(clientId, { after: 0, limit: 1000, now })).map(({ event }) => event),
     publishBy: (of: TransactingDynamo, notices: readonly Notice[]) => {
       const table = createTransactingTable(of, TEST_TABLES.webhooks)
-      return publish(
+      return publishNotices(
         {
           ...{ eventLog: appendingLogStore(table), webhooks: webhooksStore(table), now: () => NOW, random: () => 0 },
           enqueue: async (messages) => {
@@ -52,7 +52,7 @@ function outbox({ dynamo }: Connection) {
       )
     },
     publish: (notices: readonly Notice[], clientIds = [CLIENT], gate = passing, now = NOW) =>
-      publish(
+      publishNotices(
         {
           ...{ eventLog: appendingLogStore(tableAt(gate)), webhooks: webhooksStore(tableAt(gate)) },
           ...{ now: () => now, random: () => 0 },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, vi } from 'vitest'
-import { listSecrets } from '../../../lib/webhooks/secret.ts'
+import { listWebhookSecrets } from '../../../lib/webhooks/secret.ts'
 import type { SendResult } from '../../../lib/webhooks/sent.ts'
 import { createDeliveries, DOWN, KEY, OK, REFUSED, type ReceivedDelivery, START } from '../../support/deliveries.ts'
 import { test as base } from '../../support/dynamo.ts'
@@ -37,7 +37,7 @@ describe('A webhook', () => {
     const [got] = world.got
     const [logged] = await world.log.list('clientAAAA', { after: 0, limit: 1, now: START })
     expect(JSON.parse(got?.body ?? '')).toMatchObject({ id: logged?.event.id, sequence: 1, data: { assets: '1' } })
-    const secrets = listSecrets([KEY], 'clientAAAA', webhook, START)
+    const secrets = listWebhookSecrets([KEY], 'clientAAAA', webhook, START)
     expect(secrets).toHaveLength(2)
     const { headers = {}, body = '' } = got ?? {}
     // The verifying library compares the delivery's time with the system clock, so the test sets the system clock.
@@ -440,7 +440,7 @@ describe('An event that a server refuses', () => {
     expect(second?.body).toBe(first?.body)
     const { headers = {}, body = '', at = 0 } = second ?? {}
     vi.setSystemTime(at)
-    for (const one of listSecrets([KEY], 'clientAAAA', { ...webhook, secret }, at)) {
+    for (const one of listWebhookSecrets([KEY], 'clientAAAA', { ...webhook, secret }, at)) {
       expect(verifyDelivery({ headers, body }, one)).toEqual(JSON.parse(body))
     }
     vi.useRealTimers()

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { contract } from '../../../functions/queues/deliver-events/contract.ts'
-import { publish } from '../../../lib/webhooks/append.ts'
+import { publishNotices } from '../../../lib/webhooks/append.ts'
 import { attemptsStore } from '../../../lib/webhooks/attempts-store.ts'
-import { deliver } from '../../../lib/webhooks/deliver.ts'
+import { deliverMessages } from '../../../lib/webhooks/deliver.ts'
 import { appendingLogStore } from '../../../lib/webhooks/log-store.ts'
 import type { DeliveryMessage } from '../../../lib/webhooks/queue.ts'
 import { createSender, type Send } from '../../../lib/webhooks/send.ts'
@@ -37,7 +37,7 @@ async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
   }
   for (const url of urls) expect(await webhooks.add(CLIENT, someWebhook(CLIENT, { url }))).toBe(true)
   const notices = Array.from({ length: EVENTS }, (_, index) => someWebhookEvent(`key-${index}`))
-  await publish({ eventLog, webhooks, enqueue, now: () => START, random: () => 0 }, notices, () => [CLIENT])
+  await publishNotices({ eventLog, webhooks, enqueue, now: () => START, random: () => 0 }, notices, () => [CLIENT])
 
   const lastAt = new Map<string, number>()
   const sequences = new Map(urls.map((url) => [url, new Set<number>()]))
@@ -58,7 +58,7 @@ async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
       messageId: '',
       receipt: `${index}`,
     }))
-    const { again } = await deliver(
+    const { again } = await deliverMessages(
       {
         ...{ webhooks, eventLog, attempts, webhookKeys: [KEY], enqueue, now: () => time, random: () => 0 },
         postpone: async (receipt, seconds) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSecretVersions, listSecrets, rotateSecret } from '../../../lib/webhooks/secret.ts'
+import { createSecretVersions, listWebhookSecrets, rotateSecret } from '../../../lib/webhooks/secret.ts'
 
 const DAY = 86_400_000
 const KEYS = ['k'.repeat(64)] as const
@@ -10,11 +10,11 @@ const randomBytes = (size: number) => {
 }
 
 const secretsOf = (
-  secret: Parameters<typeof listSecrets>[2]['secret'],
+  secret: Parameters<typeof listWebhookSecrets>[2]['secret'],
   now: number,
   clientId = 'client',
   id = 'hook',
-) => listSecrets(KEYS, clientId, { id, secret }, now)
+) => listWebhookSecrets(KEYS, clientId, { id, secret }, now)
 
 test('The previous secret also signs for a day after a rotation', () => {
   const first = createSecretVersions(randomBytes)
@@ -44,7 +44,7 @@ test('Each webhook of each client has its own secret for each version and key', 
     secretsOf(secret, 0, 'other client'),
     secretsOf(secret, 0, 'client', 'other hook'),
     secretsOf(createSecretVersions(randomBytes), 0),
-    listSecrets(['o'.repeat(64)], 'client', { id: 'hook', secret }, 0),
+    listWebhookSecrets(['o'.repeat(64)], 'client', { id: 'hook', secret }, 0),
   ].flat()
   expect(new Set(all).size).toBe(5)
   for (const text of all) expect(Buffer.from(text.replace('whsec_', ''), 'base64')).toHaveLength(32)

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { type BridgeDeposit, installPool, relayHashOf, spokePoolAbi } from '../../../sandbox/bridge.ts'
 import { type Controls, startControls } from '../../../sandbox/controls.ts'
 import { createRelayer } from '../../../sandbox/relayer.ts'
-import { createRewards } from '../../../sandbox/rewards.ts'
+import { createRewardOperator } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, transferOf } from './harness.ts'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const curator = { settle: async () => [] }
   const receiver = { behave: () => {}, behaviour: () => 'acknowledge' as const, listArrivals: () => [] }
   const none = { confirmVault: async () => {}, throttle: () => {}, tamper: () => {}, sources: {}, states: [] }
-  const rewards = createRewards({ chains: [] })
+  const rewards = createRewardOperator({ chains: [] })
   const controlled = { chains, relayer, rewards, curator, receiver, ...none }
   controls = await startControls(controlled, { origins: [PAGE] })
 })

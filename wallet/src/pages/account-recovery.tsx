@@ -80,7 +80,9 @@ function MakeKit() {
         {!data && !error ? <Skeleton width="12em" /> : kit ? 'You have a kit' : 'You have no kit yet'}
       </h2>
       {kit && (
-        <p>Made {formatDateTime(kit.createdAt)}. If you have lost it, make a new one. The old one then stops working.</p>
+        <p>
+          Made {formatDateTime(kit.createdAt)}. If you have lost it, make a new one. The old one then stops working.
+        </p>
       )}
       {data && !kit && <p>It takes a minute. Keep it where you would keep a spare key.</p>}
       {error && !data && <ProblemNotice error={error} onRetry={() => void refetch()} />}

@@ -3,7 +3,7 @@ import { endOtherSessions, endSession, type ListSessionsResponse, listSessions }
 import { query } from '@vaultline/client/query'
 import { useState } from 'react'
 import { useService } from '../context.ts'
-import { formatDay, formatDateTime } from '../format.ts'
+import { formatDateTime, formatDay } from '../format.ts'
 import { AccountSubpage, LoginRequired } from '../parts/account-subpage.tsx'
 import { ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'

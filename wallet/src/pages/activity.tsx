@@ -4,7 +4,7 @@ import { query, queryAnswer } from '@vaultline/client/query'
 import { useId, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
-import { type TimelineEntry, groupByDay, isOpenEntry, listTimelineEntries } from '../activity.ts'
+import { groupByDay, isOpenEntry, listTimelineEntries, type TimelineEntry } from '../activity.ts'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
 import { listReported } from '../events.ts'
@@ -114,7 +114,10 @@ function Timeline({ account }: { account: `0x${string}` }) {
         </EmptyNotice>
       )}
       {isEmpty && (status || kind !== 'all') && (
-        <EmptyNotice title="Nothing found" action={{ text: 'Show all', onClick: () => choose({ kind: '', status: '' }) }} />
+        <EmptyNotice
+          title="Nothing found"
+          action={{ text: 'Show all', onClick: () => choose({ kind: '', status: '' }) }}
+        />
       )}
       {!isLoading && <Entries entries={entries} />}
       {asked.some(({ hasNextPage }) => hasNextPage) && !isLoading && (

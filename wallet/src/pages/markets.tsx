@@ -103,7 +103,10 @@ function Found({ search }: { search: string }) {
 function SupportedCoins() {
   const coins = useCoins()
   const [filters, choose] = useFilters()
-  const [order, setOrder] = useState<{ by: CoinSortOrder; isReversed: boolean }>({ by: 'market cap', isReversed: false })
+  const [order, setOrder] = useState<{ by: CoinSortOrder; isReversed: boolean }>({
+    by: 'market cap',
+    isReversed: false,
+  })
   const chain = filters.get('chain') ?? ''
   const all = coins.data ? listMarketCoins(coins.data.data) : []
   const chains = [...new Set(all.flatMap(({ chainIds }) => chainIds))]
@@ -136,7 +139,10 @@ function SupportedCoins() {
       {coins.error && <ProblemNotice error={coins.error} onRetry={() => void coins.refetch()} />}
       {!coins.data && !coins.error && <SkeletonRows count={7} />}
       {coins.data && shown.length === 0 && (
-        <EmptyNotice title="No coins on this chain" action={{ text: 'Show all', onClick: () => choose({ chain: '' }) }} />
+        <EmptyNotice
+          title="No coins on this chain"
+          action={{ text: 'Show all', onClick: () => choose({ chain: '' }) }}
+        />
       )}
       {shown.length > 0 && (
         <table className={coins.data?.isStale ? 'list compact stale' : 'list compact'}>

@@ -5,11 +5,11 @@ import { useState } from 'react'
 import { isAddress } from 'viem'
 import { useConnection } from 'wagmi'
 import { useService } from '../context.ts'
-import { formatDate, formatDays, formatDateTime } from '../format.ts'
+import { formatDate, formatDateTime, formatDays } from '../format.ts'
 import { PendingTransactionList } from '../parts/being-mined.tsx'
 import { DepositBox } from '../parts/deposit-box.tsx'
 import { type Fact, Facts } from '../parts/facts.tsx'
-import { Amount, DataTime, CampaignRates, Money, PoweredByMerkl, UnknownValue, Yield } from '../parts/figures.tsx'
+import { Amount, CampaignRates, DataTime, Money, PoweredByMerkl, UnknownValue, Yield } from '../parts/figures.tsx'
 import { EmptyNotice, ProblemNotice, Warning } from '../parts/notices.tsx'
 import { PositionCard } from '../parts/position-card.tsx'
 import { Requests } from '../parts/requests.tsx'
@@ -17,7 +17,15 @@ import { PageSkeleton, SkeletonRows } from '../parts/skeletons.tsx'
 import { Address, ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { VaultChart } from '../parts/vault-chart.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
-import { canHaveRequests, describeWay, formatFees, NO_EXIT_TEXT, describeVaultState, UNREAD_CHAIN_TEXT, explainUnknownTerm } from '../vault-state.ts'
+import {
+  canHaveRequests,
+  describeVaultState,
+  describeWay,
+  explainUnknownTerm,
+  formatFees,
+  NO_EXIT_TEXT,
+  UNREAD_CHAIN_TEXT,
+} from '../vault-state.ts'
 
 /** Page of a vault: its figures, its history, the connected account's position, its terms, and the form to deposit or withdraw. */
 export function VaultPage({ chainId, address }: { chainId: number; address: string }) {
@@ -291,5 +299,9 @@ function Contracts({ vault }: { vault: Vault }) {
 }
 
 function Pinned({ pinnedAt }: Pick<Vault, 'pinnedAt'>) {
-  return pinnedAt ? formatDate(pinnedAt) : <UnknownValue why="Its code is not checked, or the check is not available now." />
+  return pinnedAt ? (
+    formatDate(pinnedAt)
+  ) : (
+    <UnknownValue why="Its code is not checked, or the check is not available now." />
+  )
 }

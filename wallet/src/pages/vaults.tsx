@@ -6,7 +6,7 @@ import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { useService } from '../context.ts'
-import { Amount, DataTime, CampaignRates, Money, PoweredByMerkl, Yield } from '../parts/figures.tsx'
+import { Amount, CampaignRates, DataTime, Money, PoweredByMerkl, Yield } from '../parts/figures.tsx'
 import { EmptyNotice, MissingData, ProblemNotice } from '../parts/notices.tsx'
 import { OrderSelect, SortHeadings } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
@@ -14,7 +14,7 @@ import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { usePriceOf, worthOf } from '../prices.ts'
 import { describeReason } from '../problems.ts'
 import { useFilters } from '../use-filters.ts'
-import { sortVaults, describeVaultState, type VaultSortOrder, WAYS } from '../vault-state.ts'
+import { describeVaultState, sortVaults, type VaultSortOrder, WAYS } from '../vault-state.ts'
 
 const REFRESH_MS = 20_000
 

@@ -5,12 +5,12 @@ import {
   formatAmount,
   formatChange,
   formatClock,
+  formatDateTime,
   formatDays,
+  formatGroupedAmount,
   formatMoney,
   formatShortAmount,
   formatShortMoney,
-  formatDateTime,
-  formatGroupedAmount,
   isBelowSmallest,
 } from '../format.ts'
 
@@ -92,7 +92,10 @@ export function EarnedAmount({ units, decimals, symbol, isPriced, isLabelled = f
   if (isBelowSmallest(amount, decimals)) {
     const nothing = isPriced ? formatMoney(0, currency) : `0 ${symbol}`
     return (
-      <Figure className="fine figure" exact={amount === 0n ? undefined : `${formatGroupedAmount(amount, decimals)} ${symbol}`}>
+      <Figure
+        className="fine figure"
+        exact={amount === 0n ? undefined : `${formatGroupedAmount(amount, decimals)} ${symbol}`}
+      >
         {nothing}
         {!isLabelled && ' earned'}
       </Figure>

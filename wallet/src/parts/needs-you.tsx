@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import { chainName } from '../chains.ts'
 import { shorten } from '../format.ts'
-import type { ValuedTransfer, RequestAction } from '../portfolio.ts'
+import type { RequestAction, ValuedTransfer } from '../portfolio.ts'
 import { transferPath } from '../transfers.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount } from './figures.tsx'

@@ -2,7 +2,7 @@ import type { AmountTokens } from '@vaultline/client/messages'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { formatDuration } from '../format.ts'
-import { describeProblem, computeRetryPause } from '../problems.ts'
+import { computeRetryPause, describeProblem } from '../problems.ts'
 import { CopyButton } from './copy-button.tsx'
 
 type Action = { readonly text: string } & ({ readonly href: string } | { readonly onClick: () => void })

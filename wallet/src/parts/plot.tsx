@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { formatClock, formatDay, formatMonth, formatHour, formatDateTime } from '../format.ts'
+import { formatClock, formatDateTime, formatDay, formatHour, formatMonth } from '../format.ts'
 import { labelValues } from '../scale.ts'
 import type { ChartProps, Points } from './chart.tsx'
 

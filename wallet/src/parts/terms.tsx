@@ -1,7 +1,7 @@
 import type { Vault } from '@vaultline/client'
 import type { FlowState } from '@vaultline/client/flow'
 import { chainName } from '../chains.ts'
-import { formatDuration, formatDateTime } from '../format.ts'
+import { formatDateTime, formatDuration } from '../format.ts'
 import type { Token } from '../tokens.ts'
 import { WAYS } from '../vault-state.ts'
 import { Amount } from './figures.tsx'

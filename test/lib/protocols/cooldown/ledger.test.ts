@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Address, encodeAbiParameters, encodeEventTopics, erc20Abi, getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { buildForeignTransferFilters, parseVaultEvents } from '../../../../lib/activity/events.ts'
-import { foldEvents } from '../../../../lib/activity/fold.ts'
+import { deriveLedgerEntries } from '../../../../lib/activity/fold.ts'
 import { buildPosition } from '../../../../lib/activity/position.ts'
 import { buildWithdrawals } from '../../../../lib/activity/withdrawals.ts'
 import { Log } from '../../../../lib/chain/logs.ts'
@@ -41,7 +41,7 @@ const transferLog = (place: Place, from: Address, to: Address, value: bigint, to
   logOf(token, place, encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from, to } }), [value])
 
 const entriesOf = (logs: readonly Log[]) =>
-  foldEvents(
+  deriveLedgerEntries(
     COOLDOWN_VAULT,
     parseVaultEvents([COOLDOWN_VAULT], logs, () => 1_800_000_000n),
   )
