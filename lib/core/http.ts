@@ -9,7 +9,7 @@ export type HttpEnvironment = {
   readonly fetch: Fetch
   /** Returns a random number in [0, 1). */
   readonly random: () => number
-  /** Returns milliseconds since any fixed time. Only differences are used. */
+  /** Returns the milliseconds since a fixed time, such as the start of the process. Only differences are used. */
   readonly now: () => number
 }
 
@@ -106,7 +106,7 @@ export class ResponseTooLarge extends FailedTry {
 
 /**
  * Sends one HTTP request and returns its response, whatever the status. Throws FailedTry if there is no connection,
- * after the deadline, for a redirect, or for a success that is not JSON. Throws AnswerTooLarge if the body exceeds
+ * after the deadline, for a redirect, or for a success that is not JSON. Throws ResponseTooLarge if the body exceeds
  * `mostBytes`.
  */
 export async function sendOnce(
