@@ -104,8 +104,8 @@ export function createMeter({ spend, findRefusal }: Leases) {
 
     /**
      * Charges all payers, or none. Returns the rate-limit headers of the API key, and the function `giveBack`, which
-     * refunds the units. Throws `rate_limit_exceeded` if the API key has too few units left in its own window. Throws
-     * `too_many_requests` for another payer or another budget; the details name the payer.
+     * refunds the units. Throws `rate_limit_exceeded` if the API key has too few units left in its rate-limit window.
+     * Throws `too_many_requests` in all other cases; the details name the payer.
      */
     async charge(charge: Charge): Promise<{ headers: RateLimitHeaders; giveBack: () => void }> {
       // Refusals that this container already knows are thrown first. Once the key's units are spent, requests from many
