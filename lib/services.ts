@@ -159,10 +159,10 @@ export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTabl
 /** Store of the last recorded state of each vault. It is used while a vault's chain cannot be read. */
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
-/** Code and price of each vault as an operator confirmed them, cached in the container. */
+/** Cache of vaults' pins, the contract code and share price that an operator approved for each vault. */
 export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
 
-/** Code and price of each vault as an operator confirmed them, read from the table. */
+/** Store of vaults' pins, the contract code and share price that an operator approved for each vault. */
 export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
 /** Store of the source-chain transactions of deposits that came over the bridge. */
@@ -190,7 +190,10 @@ export const getAgreedReader = async (env: Env<'config'>) => createAgreedReaders
 /** Runs a function on two RPC hosts of a chain and returns the value on which both agree. It is for data that users sign. */
 export const agree = async (env: Env<'config'>) => createAgreement((await config(env)).rpcUrls, OUTSIDE)
 
-/** Client of the bridge Across, with the service's integrator id. Quotes are charged to the request budget of the client. */
+/**
+ * Client of the bridge Across, with the service's integrator id. The caller of a request pays for its bridge quotes
+ * from the budget for quotes.
+ */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { integratorId, ...api } = (await config(env)).bridge
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
@@ -202,8 +205,8 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
 }
 
 /**
- * Maximum milliseconds for a request to Across's indexer, which reports where a transfer ended. Without its response,
- * the chain is searched.
+ * Maximum milliseconds for a request to Across's indexer for the transaction that filled or refunded a transfer.
+ * Without a response, that transaction is searched on the chain.
  */
 const HINT_DEADLINE_MS = 1_000
 

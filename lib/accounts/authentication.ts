@@ -57,11 +57,11 @@ type Own = Credential & { readonly key: string }
 
 /**
  * Returns a function that verifies a user's proofs of a challenge. The function returns all the user's credentials with
- * updated counters and code steps. The caller must store these, so that no one-time code works twice. A user with a
- * second factor must prove it too. The function throws `invalid_credential`, or `too_many_requests` after too many
- * guesses. Guesses are passwords, and one-time codes after a password or a valid signature. Wrong signatures are no
- * guesses, so an attacker cannot lock out a user who signs. An unknown user causes the same work, so the duration
- * reveals nothing.
+ * updated signature counters and steps of one-time codes. The caller must store these, so that no one-time code works
+ * twice. A user with a second factor must prove it too. The function throws `invalid_credential`, or
+ * `too_many_requests` after too many guesses. Guesses are passwords, and one-time codes after a password or a valid
+ * signature. Wrong signatures are no guesses, so an attacker cannot lock out a user who signs. An unknown user causes
+ * the same work, so the duration reveals nothing.
  */
 export function createAuthenticator({
   identityKeys,
@@ -120,8 +120,9 @@ export function createAuthenticator({
     const takeBack = isGuess ? await limitTries('password', { clientId, user: email, sourceIp }) : undefined
     const results = [await toResult(verify(firstFactor, first ?? [], expected))]
     const isRight = results.every((result) => 'value' in result)
-    // A code after a password always counts as a guess. So the work does not depend on the password. A code after a
-    // wrong signature does not count, because the caller never learns if the code was right.
+    // A one-time code sent with a password counts as a guess even if the password is wrong. Otherwise the different
+    // work would reveal if the password is right. A code sent with a wrong signature does not count, because the caller
+    // never learns if the code was right.
     const isCodeGuess = secondFactor?.kind === 'Totp' && (isGuess || (user && isRight))
     const seed = (isRight && second?.find((one) => one.kind === 'Totp')?.seed) || null
     const ofUser = isGuess ? {} : { user: user?.email }

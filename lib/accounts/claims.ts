@@ -17,8 +17,8 @@ const MAX_RUN_MS = 60_000
  * Claims the id of a new passkey, then calls `change`, which stores the passkey. Releases the id if `change` certainly
  * stored nothing. Throws `credential_already_registered` without calling `change` if the id is taken. Also throws the
  * errors of `change`. `now` is in epoch milliseconds. A passkey id must be unique, because a login without an e-mail
- * address finds the user by it. Ids of other credentials are not claimed. A refused claim would reveal which ids of a
- * login's list are dummies.
+ * address finds the user by it. Ids of other credentials are not claimed, because a refused claim would reveal which
+ * ids in a login's list are dummies.
  */
 export async function withClaim<T>(
   users: Users,

@@ -12,8 +12,8 @@ const THIRTY_DAYS_MS = 30 * DAY_MS
 type AttemptKind = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
- * Subjects to which an attempt counts. Counters of users and networks last 10 minutes, counters of TOTP seeds 30 days.
- * A null seed means that the user has none. It counts in a counter of its own, so the work is the same.
+ * Subjects whose counters an attempt raises. Counters of users and networks last 10 minutes, counters of TOTP seeds 30
+ * days. `seed` is null for a user without a seed. Such an attempt is counted separately, so it takes the same work.
  */
 type AttemptSubjects = {
   readonly clientId?: string

@@ -60,8 +60,8 @@ export async function attestPasskey(
 
 /**
  * Verifies that a passkey signed a challenge with user verification. Returns the passkey's new counter and backup
- * state. Throws `invalid_credential`. It also throws that if the counter of a single-device passkey neither rises nor
- * is 0, which indicates a copy. WebAuthn leaves that decision to the service
+ * state. Throws `invalid_credential`, also if the counter of a single-device passkey neither rises nor is 0. Such a
+ * counter indicates a copy of the passkey. WebAuthn leaves the decision to the service
  * (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Counters of synced passkeys are ignored, because each copy
  * counts separately or not at all.
  */
@@ -86,7 +86,8 @@ export async function assertPasskey(
     expectedOrigin: [...expected.origins],
     expectedRPID: rpId,
     requireUserVerification: true,
-    // The stored counter is passed as 0, so that the library accepts any counter. The assertion below checks the counter instead.
+    // The stored counter is passed as 0, so that the library accepts any counter. The code below checks the counter
+    // instead.
     credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => {
     throw failedCheck('signature')

@@ -72,7 +72,7 @@ export function usersStore(table: Table) {
     /** Returns the reservation of a passkey id; null if there is none. */
     getClaim: async (id: string): Promise<Claim | null> => (await table.get(Claim, credentialKey(id))) ?? null,
 
-    /** Deletes the reservation of a passkey id, unless another user or another write has replaced the reservation. */
+    /** Deletes the reservation of a passkey id. Does nothing if another user or a later write has replaced the reservation. */
     async releaseCredential(id: string, { claimedBy, writeId }: Pick<Claim, 'claimedBy' | 'writeId'>): Promise<void> {
       const isOwn = is('claimedBy', '=', claimedBy)
       await table.delete(credentialKey(id), writeId === undefined ? isOwn : all(isOwn, is('writeId', '=', writeId)))

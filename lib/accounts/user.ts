@@ -40,7 +40,7 @@ export const User = z.object({
   createdAt: Timestamp,
   /** Credentials by id, at most MAX_CREDENTIALS. */
   credentials: z.record(z.string(), Credential),
-  /** Sessions by id, at most MAX_SESSIONS. Expired sessions can remain in it. */
+  /** Sessions by id, at most MAX_SESSIONS. Some of them may have expired. */
   sessions: z.record(z.string(), LiveSession),
   /** Number of changes to the credentials or sessions so far. A conditional write compares it to detect concurrent changes. */
   version: z.number().int(),

@@ -45,7 +45,8 @@ export function openTable(name: string): Table {
 /** Creates a DynamoDB client with the time-outs of CLIENT_DEFAULTS. */
 export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {
   const client = new DynamoDBClient({ ...CLIENT_DEFAULTS, ...config })
-  // The SDK runs this middleware once per attempt of a request. So `isRefused` is true only if DynamoDB throttled every attempt.
+  // The SDK runs this middleware once for each attempt of a request. `isRefused` stays true only if DynamoDB throttled
+  // every attempt, so the request changed nothing.
   client.middlewareStack.add(
     (next) => {
       let isRefused = true

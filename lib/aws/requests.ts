@@ -6,7 +6,10 @@ export type ItemKey = { readonly pk: string; readonly sk: string }
 /** DynamoDB item: its primary key and its other attributes. */
 export type Item = ItemKey & Readonly<Record<string, unknown>>
 
-/** Key attributes of the last item before a page, at which DynamoDB continues. Pages of an index also have the index's key. */
+/**
+ * Key of the last item of a page. DynamoDB continues with the next page after this item. A page of an index also needs
+ * the item's key in the index.
+ */
 export type PageKey = Readonly<Record<string, unknown>>
 
 type Index = { readonly name: string; readonly partitionKey: string; readonly sortKey: string }

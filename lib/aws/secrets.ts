@@ -33,7 +33,10 @@ export async function readSecretVersion(secretId: string): Promise<string | unde
   return (await readLatest(secretId)).VersionId
 }
 
-/** Returns a secret like `readSecretJson`, but from the same cached read as `readSecretVersion`. */
+/**
+ * Returns a secret like `readSecretJson`, but from the cache of this container. `readSecretVersion` returns the version
+ * in the same cache.
+ */
 export async function readLatestSecretJson<Schema extends z.ZodType>(
   secretId: string,
   schema: Schema,

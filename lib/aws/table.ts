@@ -30,10 +30,10 @@ const DELETED_AT_ONCE = 500
 const Key = z.object({ pk: z.string(), sk: z.string() })
 
 /**
- * Creates a DynamoDB table with the keys `pk` and `sk`. Codecs convert values in both directions. Every method throws
- * if the table cannot be reached, or an item does not match its schema. The SDK repeats a conditional write whose
- * response was lost, even if DynamoDB executed it. So each write stores a `writeId`, and its condition is also true for
- * an item with the same `writeId`.
+ * Creates a DynamoDB table with the keys `pk` and `sk`. Codecs convert values to items and back. Every method throws if
+ * the table cannot be reached, or an item does not match its schema. The SDK repeats a conditional write whose response
+ * was lost, even if DynamoDB executed it. So each write stores a `writeId`, and its condition is also true for an item
+ * with the same `writeId`.
  */
 export function createTable(dynamo: Dynamo, table: string) {
   async function* queryPages(range: KeyRange, options: RangeOptions = {}): AsyncGenerator<readonly Item[]> {
@@ -210,8 +210,8 @@ export type Table = ReturnType<typeof createTable>
 type ItemCodec = z.ZodType<unknown, object>
 
 /**
- * Parses an item of a table. Throws UnknownFormError if the item does not match the schema. The request then fails with
- * 503, and the log names the fields.
+ * Parses an item of a table. Throws UnknownSchemaError, named `UnknownFormError` in logs, if the item does not match
+ * the schema. The request then fails with 503, and the log names the fields.
  */
 export function parseItem<S extends z.ZodType>(schema: S, item: unknown): z.output<S> {
   const { success, data, error } = schema.safeParse(item)

@@ -92,7 +92,7 @@ export function createTransactingTable(dynamo: TransactingDynamo, table: string)
 
     /**
      * Makes all of these writes or none, and never twice. Returns the indexes of the writes whose condition is false.
-     * Throws after any other failure. All or none of the writes may have been made then.
+     * Throws after any other failure. It is then unknown if all or none of the writes were made.
      */
     transact: makeAll,
   }
@@ -123,7 +123,7 @@ const PASSING_REASONS: readonly (string | undefined)[] = [
   'ProvisionedThroughputExceeded',
 ]
 
-/** Returns true if the transaction may have succeeded, or if a retry may succeed. */
+/** Returns true if the transaction that failed with this error may have been made, or if a retry may succeed. */
 function isUncertain(error: unknown): boolean {
   if (error instanceof TransactionInProgressException || isThrottling(error)) return true
   if (error instanceof DynamoDBServiceException && error.$fault === 'client') return false

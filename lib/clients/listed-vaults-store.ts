@@ -16,7 +16,7 @@ export type AddressRange = { readonly from: Address; readonly to: Address }
 
 const ALL_ADDRESSES: AddressRange = { from: zeroAddress, to: `0x${'f'.repeat(40)}` }
 
-/** A client's vault that is missing from its chain's list of vaults, or whose list of clients misses the client. */
+/** A client's vault that is missing from its chain's list of vaults, or whose list of clients lacks the client. */
 type UnlistedVault = { readonly key: ItemKey; readonly clientId: string; readonly vault: VaultOnChain }
 
 /**
@@ -69,7 +69,7 @@ export function vaultLister(table: OperatorTable) {
     async relist(): Promise<number> {
       const unlisted = await findUnlisted()
       for (const { key, clientId, vault } of unlisted) {
-        // This condition prevents the write if the client has lost the vault since the scan.
+        // This condition prevents the writes if the vault was removed from the client after the scan.
         await table.transact([{ check: key, when: exists('pk') }, ...buildListingWrites(clientId, vault)])
       }
       return unlisted.length
@@ -77,7 +77,10 @@ export function vaultLister(table: OperatorTable) {
   }
 }
 
-/** Builds the writes that add a vault to its chain's list of vaults, and the client to the vault's list of clients. */
+/**
+ * Builds the writes for a new vault of a client. They add the vault to its chain's list of vaults, and the client to
+ * the vault's list of clients.
+ */
 export function buildListingWrites(clientId: string, vault: VaultOnChain): Write[] {
   return [
     { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },

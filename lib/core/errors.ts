@@ -38,10 +38,12 @@ export const ERRORS = {
     '403 | Vault not allowed | Send a vault from GET /defi-vaults/v1/vaults. Your API key does not include this one.',
   deposit_limit_exceeded:
     '403 | Deposit limit exceeded | Deposit less, or another asset. Details give the limit of your API key.',
-  // 60 is the default length of an API key's rate-limit window. The actual reply has the seconds until its end.
+  // 60 seconds is the default length of an API key's rate-limit window. In a response, Retry-After has the seconds
+  // until the window ends.
   rate_limit_exceeded:
     '429 | Rate limit exceeded | Wait for the seconds in Retry-After. Your API key has used all requests of this window. | 60',
-  // 600 is the length of the window of most attempt limits. The actual reply has the seconds until its end.
+  // 600 seconds is the length of most time windows in which attempts are counted. In a response, Retry-After has the
+  // seconds until the window ends.
   too_many_requests: '429 | Too many requests | Wait for the seconds in Retry-After. | 600',
 
   // Errors of user accounts

@@ -9,7 +9,7 @@ export type HttpEnvironment = {
   readonly fetch: Fetch
   /** Returns a random number in [0, 1). */
   readonly random: () => number
-  /** Returns milliseconds since any fixed time. Only differences are used. */
+  /** Returns the milliseconds since a fixed time, such as the start of the process. Only differences are used. */
   readonly now: () => number
 }
 

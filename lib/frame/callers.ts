@@ -76,8 +76,8 @@ export function identifyCaller(
       }
     const charging = charge({ payers, rate, share, units: 1 })
     const admission = charging.then(({ headers }) => headers)
-    // A middleware awaits the charge later. Without this handler a refused charge would count as an unhandled rejection
-    // until then.
+    // A middleware awaits this promise later. Until then, this handler prevents that a refused charge counts as an
+    // unhandled rejection.
     admission.catch(() => {})
     const withSession = async (session: Session) => {
       const user: Payer = { who: 'session', id: `${id}#${session.id}` }

@@ -55,8 +55,8 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
 }
 
 /**
- * Builds a function that processes a batch from one that processes a single message. If a message fails, the others are
- * still processed. Logs each failure.
+ * Builds the function that processes a batch of messages. It calls `work` for all messages concurrently. If one message
+ * fails, the others are still processed. Logs each failure.
  */
 export function handleEach<Message, Report>(
   work: (message: Message, time: Time) => Promise<Report>,

@@ -25,9 +25,9 @@ export function readEnv<C extends Contract>(contract: C, variables: NodeJS.Proce
 }
 
 /**
- * Returns a function that returns a contract's `work` with its services. It builds the services on the first call, and
- * again when the version of the configuration changes. If a build fails, the next call tries again. Until a build
- * succeeds, the previous services remain in use.
+ * Returns a function that builds a contract's services and returns `work` with them. It builds the services on the
+ * first call, and again after the version of the configuration has changed. If a build fails, the next call tries
+ * again. Until a build succeeds, the previous services remain in use.
  */
 export function container<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
@@ -48,7 +48,7 @@ export function container<C extends Contract, P extends Providers<C>, Run>(
     const version = await readVersion(of)
     if (last?.version === version && last) return last.run
     const before = last
-    // Services are cached per environment object. A copy of the environment makes the providers build new services.
+    // Providers cache services per environment object. So a copy of the environment makes them build new services.
     const run = build({ ...of }).catch((error: unknown) => {
       last = before
       if (!before) throw error

@@ -48,7 +48,7 @@ export type EndpointContract = {
    * in Authorization.
    */
   readonly caller: 'anyone' | 'client' | 'user'
-  /** Separate budget within the rate limit that requests to this endpoint spend. Without it they spend the common budget. */
+  /** Separate budget to which requests to this endpoint are charged. Without it they are charged to the common budget `requests`. */
   readonly share?: Extract<BudgetPurpose, 'withdrawals'>
   /** Resources that the function uses. `listUses` adds the resources that identify the caller. */
   readonly uses: Uses
@@ -70,7 +70,7 @@ export type EndpointContract = {
   readonly cacheControl: 'no-store' | `${'public' | 'private'}, max-age=${number}`
   /** True if the response can contain data older than the request. The reply then has the header Age, and x-stale if the data are stale. */
   readonly aged?: true
-  /** Effect on users if this function fails. The alarm of the function shows it. */
+  /** Effect on users while this function fails, as text for its alarm. */
   readonly impact: string
 }
 
@@ -132,8 +132,8 @@ export function scopeOf({ tag, caller }: Pick<EndpointContract, 'tag' | 'caller'
 }
 
 /**
- * Returns true if an endpoint may start before the request is charged against the rate limits. That holds for a GET, or
- * if it writes only to the cache.
+ * Returns true if an endpoint may start before the request is charged against the rate limits. That holds for a GET
+ * endpoint, and for an endpoint that writes only to the cache.
  */
 export function isSafe({
   method,

@@ -98,8 +98,8 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
       return reply as APIGatewayProxyStructuredResultV2
     })
 
-  // Middlewares finish in reverse order. The logger comes first, so its keys remain until all other middlewares have
-  // logged. The time-out applies only to the innermost handler. So that handler includes the identification of the
+  // Middlewares finish in reverse order. The logger comes first, so its log keys remain until all other middlewares
+  // have logged. The time-out applies only to the innermost handler. So that handler includes the identification of the
   // caller, the validation and the work of the endpoint.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
@@ -117,7 +117,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(errorReplies())
     .use(admittedReplies())
     .handler(async (event, context) => {
-      // Services are built while the caller is looked up. If the build fails, only an identified caller gets the error.
+      // Services are built while the caller is looked up. If the build fails, only an identified caller gets its error.
       const building = run()
       building.catch(() => {})
       return await answer(event, Object.assign(context, { building }))

@@ -48,7 +48,7 @@ export function requestLog(now: () => number): HttpMiddleware {
  */
 export function rateLimitHeaders(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = async ({ event, response }) => {
-    // A refused charge has its own reply, which already contains these headers.
+    // The error reply of a refused charge already contains these headers.
     const standing = await admissionIn(event)?.catch(() => undefined)
     if (response && standing) response.headers = { ...response.headers, ...standing }
   }
@@ -65,7 +65,8 @@ export type FindSigner = () => Promise<Signer | undefined>
 export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
   return {
     before: () => {
-      // A failed look-up is ignored here. The look-up below throws it if there is a response to sign.
+      // Starts the look-up of the key early. Its error is ignored here, because the look-up below throws it again if
+      // there is a response to sign.
       findSigner().catch(() => {})
     },
     after: async ({ event, response }) => {
@@ -154,8 +155,8 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
       const { findSession, ...caller } = await (await identify())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // This container may already know that the charge is refused. Then `admission` has rejected by now, and the
-      // endpoint does not start.
+      // `admission` has already rejected if this container knows that the rate limit is used up. This line then throws,
+      // so the endpoint does not start.
       await Promise.race([caller.admission, undefined])
       const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
       Object.assign(event, ofUser)

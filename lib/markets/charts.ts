@@ -65,7 +65,8 @@ export async function chartByAddress(
 
 /**
  * Fetches a chart from the first price source that supports the currency. Tries the other sources if the first has no
- * chart or only an old one. Cuts the requested length from the shortest chart in LENGTHS that contains it.
+ * chart or only an old one. It fetches the shortest length in LENGTHS that contains the requested one, and cuts off the
+ * older points.
  */
 async function fetchChart(
   { cache, priceSources, now }: ChartServices,

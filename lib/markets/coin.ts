@@ -99,7 +99,7 @@ export const FoundCoin = z.object({
   name: z.string(),
   apiSymbol: z.string(),
   rank: z.number().int().positive().nullable(),
-  /** URL of a small picture, and below of a large one. Both may be empty. */
+  /** URL of a small picture of the coin; `large` is the URL of a large one. Either may be empty. */
   thumb: z.string(),
   large: z.string(),
 })

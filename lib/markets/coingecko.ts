@@ -12,7 +12,7 @@ const MARKET_PAGE_SIZE = 250
 /** Maximum days of price history without a paid CoinGecko plan (https://docs.coingecko.com/docs/errors-and-rate-limits). */
 const PUBLIC_RANGE_DAYS = 365
 const RANGE_EXCEEDED = 10012
-/** CoinGecko's error codes for a missing key, for an endpoint that the plan excludes, and for a key sent to another plan's host. */
+/** CoinGecko's error codes for a refused key: it is missing, its plan excludes the endpoint, or it belongs to another plan's host. */
 const REFUSALS = [10002, 10005, 10010, 10011]
 /**
  * Maximum number of points in each of a chart's three series. With it, a cached chart takes at most 240 KB compressed.

@@ -31,7 +31,8 @@ export function conversionInto(
   const dayAgo = rate.dayAgo === undefined ? undefined : decimal(rate.dayAgo)
   return {
     amount: (dollars) => (dollars === null ? null : finite(times(decimal(dollars), now))),
-    // The formula is (1 + change) · (rate now / rate a day ago) − 1, with all terms in percent.
+    // The change in the currency is (1 + change in dollars) · (rate now / rate a day ago) − 1. The code computes it in
+    // percent.
     change: (percent) =>
       percent === null || dayAgo === undefined
         ? null

@@ -26,7 +26,7 @@ export type ChartRange = { readonly currency: Currency; readonly days: number | 
 
 /** Client of a service that returns prices. Its functions throw AppError `upstream_*`. */
 export type PriceSource = {
-  /** Name of the price source in cache keys, and in UNITS, which has the cost of a request. */
+  /** Name of the price source. Cache keys contain it, and UNITS has the cost of a request under this name. */
   readonly name: 'coingecko' | 'defillama'
   readonly currencies: readonly Currency[]
   /** Fetches a coin's price chart. Returns null if the source does not know the coin or has no price in that time. */
@@ -70,7 +70,7 @@ export async function fetchPrices(
 /** One way to get a value, for example from one price source. A null means that the value is unknown. */
 export type Attempt<T> = {
   readonly get: () => Promise<Aged<T | null>>
-  /** Returns true if the value is so recent that no other attempt is needed. */
+  /** Returns true if this value is recent enough to skip the remaining attempts. */
   readonly isRecent: (answer: Aged<T | null>) => boolean
 }
 

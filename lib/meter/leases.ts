@@ -5,7 +5,7 @@ import type { LeasesStore } from './leases-store.ts'
 export type Limit = {
   readonly units: number
   readonly seconds: number
-  /** Number of units that a subject may spend in each container and window before units are counted; none by default. */
+  /** Number of units that a subject may spend per container and time window before its units are counted; none by default. */
   readonly uncounted?: number
 }
 
@@ -24,9 +24,12 @@ type Window = {
   readonly end: number
   spent: number
   leased: number
-  /** Maximum units of the next lease. If the table has fewer units left than a lease needs, this maximum becomes half of that lease. */
+  /** Maximum units of the next lease. If the table refuses a larger lease than needed, this maximum becomes half of the refused lease. */
   most: number
-  /** Maximum number of units that no container had leased at this container's last request to the table. */
+  /**
+   * Units of the limit that were not leased to any container at this container's last request to the table. The true
+   * number may be lower.
+   */
   untaken: number
   taking?: Promise<void>
 }

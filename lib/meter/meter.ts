@@ -55,8 +55,8 @@ export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined
 
 const PART = 1 / 10
 /**
- * Number of requests per container and window that a session or network makes uncounted. With it, most users cause no
- * request to the table.
+ * Number of requests that a session or network can make per container and time window before they are counted. Most
+ * users then cause no request to the table.
  */
 const UNCOUNTED = 1
 
@@ -99,17 +99,17 @@ export function createMeter({ spend, findRefusal }: Leases) {
   }
 
   return {
-    /** Returns the error of a charge if this container knows, without a request to the table, that too few units are left. */
+    /** Returns the error of a charge if this container already knows that too few units are left. It sends no request to the table. */
     findRefusal: findKnown,
 
     /**
      * Charges all payers, or none. Returns the rate-limit headers of the API key, and the function `giveBack`, which
-     * refunds the units. Throws `rate_limit_exceeded` if the API key has too few units left for a request. In all other
-     * cases throws `too_many_requests`, and the details name the payer.
+     * refunds the units. Throws `rate_limit_exceeded` if the API key has too few units left in its rate-limit window.
+     * Throws `too_many_requests` in all other cases; the details name the payer.
      */
     async charge(charge: Charge): Promise<{ headers: RateLimitHeaders; giveBack: () => void }> {
-      // Refusals that this container knows come first. Once the key's units are spent, a flood of requests from new
-      // networks then causes no writes.
+      // Refusals that this container already knows are thrown first. Once the key's units are spent, requests from many
+      // new networks then cause no writes.
       const known = findKnown(charge)
       if (known) throw known
       const spent: Spending[] = []

@@ -50,8 +50,8 @@ const filters = new WeakMap<readonly Words[], (token: Words) => boolean>()
 
 /**
  * Returns a function that decides if an unlisted token looks like spam. Such a token has a link or a promise in its
- * name or symbol, imitates a listed token, or contains look-alike or invisible letters. The function is cached per list
- * object, so a list must never be changed.
+ * name or symbol. It may also imitate a listed token, or contain look-alike or invisible letters. The function is
+ * cached per list object, so a list must never be changed.
  */
 export function spamFilter(listed: readonly Words[]): (token: Words) => boolean {
   const filter = filters.get(listed) ?? createFilter(listed)

@@ -4,7 +4,7 @@ import { Amount, Timestamp } from '../core/codecs.ts'
 import { DAY_MS, MINUTE_MS } from '../core/time.ts'
 import { IndexedToken, type IndexedTokens } from './token-index.ts'
 
-/** Time of a balance that comes from an older read than the rest. Without it, the time of the latest read applies. */
+/** Time at which a balance was read, if that was before the other balances. Otherwise `ChainBalances.asOf` is that time. */
 const Older = { asOf: Timestamp.optional() }
 
 /** Balances of one wallet on one chain, as read from the chain. */
@@ -32,7 +32,7 @@ const KnownOnChain = z.object({
   read: ChainBalances.optional(),
   indexed: z.object({ asOf: Timestamp, tokens: z.array(IndexedToken), isWhole: z.boolean() }).optional(),
 })
-/** Known balances of one wallet on one chain: the last read from the chain, and the last response of a token index. */
+/** Known balances of one wallet on one chain: those last read from the chain, and those in the last response of a token index. */
 export type KnownOnChain = z.output<typeof KnownOnChain>
 
 /**
@@ -96,7 +96,10 @@ export function isIndexRecent({ indexed }: KnownOnChain, now: number): boolean {
   return indexed !== undefined && now - indexed.asOf.getTime() < DAY_MS
 }
 
-/** Returns true if the chain and the token index reported within the last day that the wallet is empty on this chain. */
+/**
+ * Returns true if both the chain and the token index report that the wallet is empty on this chain. The response of the
+ * index must be less than a day old.
+ */
 export function isUnused(known: KnownOnChain, now: number): boolean {
   return isIndexRecent(known, now) && isEmpty(known)
 }
@@ -122,12 +125,15 @@ export function withoutOld({ read, indexed }: KnownOnChain, now: number): KnownO
 /** Returns true if the token's balance could not be read from the chain. */
 export function isUnread({ tokens, unread }: ChainBalances, address: string): boolean {
   if (unread.includes(address)) return true
-  // A token without a known account could belong to either token program. So its balance is unknown if one of the
-  // programs could not be read.
+  // A Solana token that is missing here could belong to either token program. So its balance is unknown if one of the
+  // two programs could not be read.
   return !(address in tokens) && TOKEN_PROGRAMS.some((program) => unread.includes(program))
 }
 
-/** Adds the last known balances, with their times, of tokens and shares that the new read could not read. */
+/**
+ * Completes a new read of a chain's balances. Tokens that could not be read, and shares that are missing, get their
+ * last known balance with its time.
+ */
 export function withLastKnown(read: ChainBalances, last: ChainBalances | undefined): ChainBalances {
   if (!last) return read
   const unread = Object.entries(last.tokens).filter(([address]) => isUnread(read, address))

@@ -85,8 +85,8 @@ export async function prepareRewardsClaim(
     const [outcome] = isKnown ? outcomes : await reader.request([dryRunRequest(account, claims)])
     tried = parseSimulation(outcome, claims.length + 1, distributorAbi) ?? []
     const [together, ...each] = tried
-    // The simulation first claims all rewards together, then each one separately. If the first claim succeeds, nothing
-    // is left for the separate claims.
+    // The dry run claims all rewards together, then each reward separately. After a successful joint claim nothing is
+    // left to pay, so its result counts for every reward.
     const callOf = (index: number) => (together?.status === 'success' ? together : each[index])
     const failures = batch.map(({ reward, standing }, index) => findFailure(account, reward, standing, callOf(index)))
     for (const [index, reason] of failures.entries()) {
@@ -94,7 +94,7 @@ export async function prepareRewardsClaim(
       if (token && reason) leftOut.push({ token, reason, claimableAt: null })
     }
     paid = batch.filter((_, index) => !failures[index])
-    // The payable rewards are simulated once more in one claim, if the first claim failed or also contained other rewards.
+    // Simulates the payable rewards again in one claim if the joint claim failed or contained other rewards.
     if (paid.length > 0 && (paid.length < batch.length || together?.status === 'reverted')) {
       const [again] = await reader.request([
         boundedSimulationRequest(account, [

@@ -4,7 +4,8 @@ import { logger } from '../core/logger.ts'
 import { DAY, MINUTE } from '../core/time.ts'
 import { ReportedRewards } from './merkl.ts'
 
-// Cached reports may be old. The chain verifies the amount of a claim, so an old report never makes it pay too much.
+// Cached reports may be old. A claim never pays too much because of an old report, since the contract verifies the
+// amount.
 const REWARDS: Namespace<ReportedRewards> = {
   name: 'rewards',
   schema: ReportedRewards,

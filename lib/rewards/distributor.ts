@@ -96,7 +96,7 @@ export type Distributions = {
   readonly tokens: ReadonlyMap<Address, { readonly claimed: bigint; readonly recipient: Address }>
 }
 
-/** Builds the plan of contract calls that reads the Distributor's Merkle roots and the amounts that it has paid an account. */
+/** Builds the plan of the contract calls that read the Distributor's Merkle roots and the amounts paid to an account. */
 export function distributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
   const trees = [
     buildContractCall(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
@@ -150,7 +150,7 @@ export type RewardState = {
   readonly claimed: bigint
   /**
    * Time in seconds since 1970 from which the pending amount can be claimed. It is undefined if the newest Merkle root
-   * does not contain this reward, or if its time is unknown.
+   * is disputed, does not contain this reward, or has no valid time.
    */
   readonly claimableAt: bigint | undefined
   readonly recipient: Address

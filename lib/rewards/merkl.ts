@@ -22,7 +22,7 @@ export const MAX_UINT208 = 2n ** 208n - 1n
 const MAX_PROOF = 40
 /** Maximum number of an account's rewards that are cached. That many fit into one table item with their proofs. */
 const MAX_REWARDS = 60
-/** Maximum number of vaults for which the claimed amount of a reward is stored separately. */
+/** Maximum number of entries in `ReportedReward.vaults`. */
 const MAX_VAULTS = 20
 const MAX_PAGES = 20
 const PAGE_SIZE = 100
@@ -33,8 +33,8 @@ const ProofHash = z.custom<Hex>((value) => typeof value === 'string' && isHash(v
 
 /**
  * Reward of an account as Merkl reports it, not verified on the chain. Amounts are in the token's smallest unit.
- * `amount` is the total ever earned, `claimed` the total ever paid. `pending` is earned too, but not yet part of a
- * Merkle tree.
+ * `amount` is the total that the account earned according to Merkl's Merkle tree, and `claimed` is the part already
+ * paid. `pending` was earned later, and is not yet part of a Merkle tree.
  */
 export const ReportedReward = z.object({
   chainId: z.int(),
@@ -44,7 +44,7 @@ export const ReportedReward = z.object({
   claimed: Amount,
   pending: Amount208,
   proof: z.array(ProofHash).max(MAX_PROOF),
-  /** The amounts within `claimed` that each vault's campaigns paid, by vault address. */
+  /** Part of `claimed` that each vault's campaigns paid, by vault address. */
   vaults: z.record(z.string(), Amount),
 })
 export type ReportedReward = z.output<typeof ReportedReward>
@@ -209,7 +209,7 @@ function toReward(chainId: number, { token, proofs, breakdowns, ...row }: z.outp
  */
 function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
   const campaigns = new Map<string, Campaign>()
-  // One opportunity can be on two pages of the response. So duplicates are removed.
+  // One opportunity can be on two pages, because the list can change between two requests. So duplicates are removed.
   const each = new Map(opportunities.map((one) => [one.id, one])).values()
   for (const { apr, aprRecord, latestCampaignEnd, rewardsRecord } of each) {
     const breakdowns = rewardsRecord.breakdowns.filter(({ token }) => token.type === 'TOKEN')
@@ -227,6 +227,7 @@ function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
       })
     }
   }
-  // Divided rates are rounded to four decimals, the precision of Merkl's rates.
+  // The division gives more decimals than Merkl's rates have. So each rate is rounded to four decimals, like Merkl's
+  // rates.
   return [...campaigns.values()].map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
 }

@@ -52,8 +52,8 @@ export function watchedStore(table: Table) {
     },
 
     /**
-     * Lists the watched accounts of a chain, the next due first. Reads one page of at most `limit` accounts, which may
-     * lack changes of the last second.
+     * Lists the watched accounts of a chain in the order in which they are due. Reads one page of at most `limit`
+     * accounts, which may lack changes of the last second.
      */
     async listNext(chainId: number, limit: number): Promise<WatchedAccount[]> {
       const range = { index: INDEX, partition: -chainId }
@@ -70,7 +70,10 @@ export function watchedStore(table: Table) {
       await table.update(itemKey(key), { changes: [set('lookAt', lookAt)], when: exists('lookAt') })
     },
 
-    /** Returns the last block of a chain whose reward claims were published. Returns undefined if no account on the chain is watched. */
+    /**
+     * Returns the number of the last block whose reward claims on this chain were published. Returns undefined if no
+     * account on the chain is watched.
+     */
     getThrough: async (chainId: number): Promise<number | undefined> =>
       (await table.get(ClaimsCursor, cursorKey(chainId)))?.through,
 
@@ -79,8 +82,8 @@ export function watchedStore(table: Table) {
     },
 
     /**
-     * Deletes the number of the last published block. When an account is watched again, publishing starts at the block
-     * that is then final.
+     * Deletes the number of the last block whose reward claims were published. After an account is watched again,
+     * publishing starts after the block that is then the newest final one.
      */
     async forgetThrough(chainId: number): Promise<void> {
       await table.delete(cursorKey(chainId))

@@ -22,8 +22,8 @@ import { contract } from './contract.ts'
  * Completes an account recovery. The new credentials replace all others, and all sessions end. The token of the request
  * can be used only once, even if the attempt fails. Throws `registration_expired_or_used`, or `recovery_failed` without
  * the reason. After a valid proof of the recovery key it throws `invalid_credential` with every failed check, or
- * `credential_already_registered`. A recovery of an unknown user does the same work before `recovery_failed`, so its
- * duration does not reveal that the user is unknown.
+ * `credential_already_registered`. For an unknown user it does the same work before `recovery_failed`. So the duration
+ * does not reveal that the user is unknown.
  */
 function completeRecovery({
   users,

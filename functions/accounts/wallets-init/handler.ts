@@ -11,8 +11,8 @@ import { walletMessage } from './wallet-message.ts'
 
 /**
  * Starts to link a wallet to a user. Returns the message that the wallet must sign within ten minutes. The message
- * names the calling page's origin if that is one of the service's web origins, because wallets compare the two. Throws
- * `fresh_login_required` if the session is older than ten minutes.
+ * names the calling page's origin if that is one of the service's web origins. Wallets compare the named origin with
+ * the page's origin. Throws `fresh_login_required` if the session is older than ten minutes.
  */
 function beginLink({
   users,

@@ -70,8 +70,8 @@ function listRewards({
     }
     const [failed] = ofChains.flatMap(({ result }) => ('error' in result ? [result.error] : []))
     if (failed && read.length === 0) throw failed
-    // Clients can list rewards of any account. Only accounts whose rewards are worth an event are watched, which limits
-    // the work of refresh-rewards.
+    // Clients can request the rewards of any account. Only accounts with rewards large enough for an event are watched,
+    // which limits the work of the job refresh-rewards.
     const paying = read.filter(({ rewards }) =>
       rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
         const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)

@@ -11,7 +11,10 @@ import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 
 /** Maximum number of transfers per run. The run reads them as one page of the table and writes each of them once. */
 const MAX_DUE = 100
-/** Maximum number of RPC calls per run, on all chains together. MAX_POOLS reserves enough of them to poll one transfer completely. */
+/**
+ * Maximum number of RPC calls per run, on all chains together. At most MAX_POOLS of these calls read bridge contracts.
+ * The remaining MAX_CALLS suffice to poll one transfer completely.
+ */
 const MAX_CALLS_OF_RUN = 12
 const MAX_POOLS = MAX_CALLS_OF_RUN - MAX_CALLS
 /** Pause before the next poll of a transfer, as a fraction of the transfer's age. MAX_WAIT_MS limits the pause. */
@@ -110,7 +113,10 @@ async function readFills(
   return { moved, unasked, pools: dueGroups.length }
 }
 
-/** Returns true if the destination chain's bridge contract alone cannot show the progress of this transfer. */
+/**
+ * Returns true if this transfer must be polled separately. One call to the destination chain's bridge contract shows
+ * only if a waiting transfer was filled.
+ */
 function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
   const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')
   return !isWaiting || !evmChain(deposit.destinationChainId)?.bridge
@@ -121,7 +127,8 @@ export function getNextPoll({ deposit, events: [deposited, ...later] }: Transfer
   const age = now - deposited.at.getTime()
   if (age > FOLLOWED_MS) return undefined
   const wait = Math.min(MAX_WAIT_MS, Math.max(0, age * AGE_SHARE))
-  // A filled transfer changes no more. The next poll waits until the block of the fill is final.
+  // A filled transfer no longer changes, but the block of the fill may not be final yet. So the next poll waits until
+  // it is final.
   const filled = later.find(({ kind }) => kind === 'filled')
   const finalAfter = filled ? (evmChain(deposit.destinationChainId)?.finality.seconds ?? 0) : 0
   return new Date(Math.max(now + wait, (filled?.at.getTime() ?? now) + finalAfter * 1000))

@@ -40,7 +40,8 @@ export async function publishTransfers(
     const clientIds = new Map<Notice, readonly string[]>()
     const groups = ended.map((one) => {
       const vault = getVault(one.recorded)
-      // Clients may already have an event about this transfer's non-final outcome. So its final outcome is published at any age.
+      // With `latest`, clients may already have an event about an outcome that was not final. The final outcome is then
+      // published at any age.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
       const notices = vault ? buildTransferNotices(vault, one).filter(isNews) : []
       for (const notice of notices) clientIds.set(notice, vault ? clientsOf(vault) : [])

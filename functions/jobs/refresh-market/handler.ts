@@ -24,7 +24,10 @@ const PAGES = [1, 2, 3, 4]
 const MIN_SHARE = 0.9
 /** Milliseconds by which a scheduled run may start early. Data that is due within this time counts as due. */
 const TOLERANCE_MS = 60_000
-/** Factor between a new price and the last price, at most an hour old, that counts as a jump. A second source must confirm such a price. */
+/**
+ * Factor by which a price must rise or fall to count as a jump, compared with a price at most an hour old. A second
+ * source must confirm a jump.
+ */
 const JUMP = 10
 /** Maximum factor between two sources' prices of a token at which the second source confirms the first. */
 const AGREEMENT = 2

@@ -76,8 +76,8 @@ async function findClaimable(
     const notices = ofAccount.flatMap(
       (reward) => (block && buildClaimableNotice(one.account, reward, block.timestamp)) ?? [],
     )
-    // No reward may be claimable during a dispute period. Daily checks could always fall into such a period, so the
-    // next check is at its end.
+    // Merkl's proofs may already belong to the newest Merkle root. No reward is claimable then until the root's dispute
+    // period ends. Daily checks could always fall into a dispute period, so the next check is at the end of the period.
     const [next] = ofAccount.flatMap(({ claimableAt }) => claimableAt ?? [])
     return [[one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS }] as const]
   })
@@ -97,7 +97,7 @@ export function buildClaimableNotice(
   if (recipient !== account || decimals === null || usd === null || usd < MIN_WORTH_USD) return undefined
   return {
     type: 'reward.claimable',
-    // The key contains the total amount ever earned. So one total is published only once.
+    // The key contains the total amount that the account ever earned. So the same total is published only once.
     key: `${chainId}#${account}#${token}#claimable#${claimed + amount}`,
     ...{ timestamp, final: true },
     data: { chainId, userAddress: account, token, symbol, decimals, amount, usd },

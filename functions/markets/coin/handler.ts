@@ -88,7 +88,8 @@ export function getCoin({
       )
       if (!dollars.value) return { ...dollars, value: null }
       const { price, at } = dollars.value
-      // The cached change, market cap and volume would contradict the newer price. So they are reported as unknown.
+      // The cached change, market cap and volume are older than the price and would contradict it. So they are reported
+      // as unknown.
       return asCoin({ ...listed, price, marketCap: null, volume: null, change24h: null }, new Date(at), dollars)
     }
     return pickNewest<Coin>(

@@ -34,8 +34,8 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 
 /**
  * Finds at most 100 coins by name or symbol, largest market cap first. Prices come from CoinGecko or else from the
- * cached market data. If both fail, the coins have no prices. Without a cached search result it throws `upstream_*` if
- * CoinGecko fails or does not find a coin of the cached market data.
+ * cached market data. If both fail, the coins have no prices. Throws `upstream_*` if no search result is cached and
+ * CoinGecko fails. A search counts as failed if it does not find a coin of the cached market data.
  */
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
   /** Returns prices from the cached market data. Throws `upstream_unavailable` if the currency's rate is not cached. */

@@ -14,8 +14,8 @@ const MAX_MOVERS = 30
 const MIN_VOLUME_DOLLARS = 50_000
 
 /**
- * Lists the coins with the largest gains and losses of the last 24 hours from the cached market data, the largest
- * change first. Throws `upstream_unavailable` if no market data or no rate of the currency is cached.
+ * Lists the coins with the largest gains and losses of the last 24 hours, the largest change first. The changes come
+ * from the cached market data. Throws `upstream_unavailable` if no market data or no rate of the currency is cached.
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -33,7 +33,10 @@ export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   }
 }
 
-/** Builds the coin as the API returns it. Returns an empty list if the price, volume or change is unknown. */
+/**
+ * Builds a coin's entry of the response. A coin with an unknown price, volume or change gives an empty list, so
+ * `flatMap` leaves the coin out.
+ */
 function toMover(
   { id, symbol, name, image, rank, ...figures }: MarketCoin,
   conversion: Conversion,

@@ -89,8 +89,8 @@ export function createBalancesRefresh({
   }
 
   /**
-   * Requests the tokens of wallets from the token index if their cached tokens are too old. Requests nothing if the
-   * client's request budget is spent.
+   * Fetches tokens from the token index for wallets whose cached tokens are too old. Fetches nothing if the client's
+   * request budget is spent.
    */
   async function askIndex(inputs: readonly ChainInput[], wallets: Wallets, payFor: PayFor): Promise<Change[]> {
     if (!tokenIndex) return []

@@ -52,7 +52,10 @@ function listNfts({
     return solanaNfts && (async (wallet) => ({ collections: await solanaNfts.fetchNfts(wallet), isWhole: true }))
   }
 
-  /** Reads the cached NFTs and balances of these wallets. A wallet that was empty within the last day needs no request for NFTs. */
+  /**
+   * Reads the cached NFTs and balances of these wallets. `isEmpty` returns true for a wallet that needs no request for
+   * NFTs, because it has no balances on the chain.
+   */
   async function getCached(wallets: readonly string[]) {
     const [nfts, balances] = await Promise.all([
       cache.get(Object.fromEntries(wallets.map((wallet) => [wallet, nftsKey(wallet)]))),
@@ -64,7 +67,10 @@ function listNfts({
     }
   }
 
-  /** Fetches the NFTs of each wallet and chain from the chain's source. Every request fails if the client's request budget is spent. */
+  /**
+   * Fetches the NFTs of each wallet and chain from the chain's source. All fetches fail with the same error if the
+   * client's request budget is spent.
+   */
   async function ask(
     questions: readonly (Question & { readonly source: Source })[],
     payFor: PayFor,

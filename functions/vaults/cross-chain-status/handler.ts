@@ -27,8 +27,8 @@ function getCrossChainStatus(
     const question = { sourceChainId, hash: path.txHash, account, index }
     const findVault = (vault: VaultKey | undefined) =>
       client.vaults.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.address)
-    // The job refresh-chain follows transfers that go into a client's vault or use a quote of this service. Such a
-    // transfer is due at once.
+    // Returns the time at which the job refresh-chain polls a transfer next. The job polls only transfers that go into
+    // a client's vault or use a quote of this service. A new one is polled at once.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
       if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt
       return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined

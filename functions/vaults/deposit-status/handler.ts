@@ -38,7 +38,7 @@ function getDepositStatus(services: Services<'getReader' | 'records' | 'now'>) {
         currentShares,
         cancelledDeposit: sumCancelled(requests.cancelledDeposits),
       },
-      // Both values are null if the vault contract's version does not report them.
+      // `depositEpochId` and `isTotalAssetsValid` are null if the vault contract's version does not report them.
       vault: { depositEpochId: requests.depositEpochId, isTotalAssetsValid: requests.isTotalAssetsValid },
     }
   }

@@ -28,7 +28,8 @@ function buildDeposit({
     // Key limits name only wrapped tokens, such as WETH. So a native coin is replaced by its wrapped token before the check.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
     refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
-    // Recorded settlement times are an addition to the vault's terms. If they cannot be read, the deposit is still prepared.
+    // The recorded times of past settlements only add information to the vault's terms. If they cannot be read, the
+    // deposit is still prepared.
     const progress = records.recallProgress([vault]).catch(() => [])
     const completeTerms = async (read: ReadTerms) => termsOf(vault, read, (await progress)[0]?.waits)
     // The contract of this endpoint accepts `srcChainId` and `srcToken` only together.

@@ -5,9 +5,10 @@ import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 type PageOf = { readonly list: string; readonly cursor: string | undefined; readonly limit: number | undefined }
 
 /**
- * Cuts a list of vaults into pages while its order changes with live figures. The cursor contains a bit for each vault
- * already shown, so no vault repeats. `rest` has the vaults not yet shown, unsorted. `cut` takes them sorted and
- * returns the next page. Throws `invalid_cursor`, also if vaults were added or removed since the cursor was made.
+ * Cuts a list of vaults into pages. Live figures change the order of the list between two requests. So the cursor marks
+ * each vault already shown with one bit, and no vault appears twice. `rest` has the vaults not yet shown, unsorted.
+ * `cut` takes them in sorted order and returns the next page. Throws `invalid_cursor`, also if a vault was added or
+ * removed since the cursor was made.
  */
 export function rankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
   const placed = vaults

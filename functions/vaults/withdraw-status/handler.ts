@@ -65,16 +65,16 @@ function describe(status: Status, missedSettlements: number | null): string {
 }
 
 /**
- * Returns the milliseconds until the client should ask for the status again: until the cooldown ends, at least a
- * minute, at most an hour.
+ * Returns the milliseconds after which the client should request the status again. They last until the cooldown ends,
+ * but at least a minute and at most an hour.
  */
 function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
 /**
- * Returns true if a ledger entry pays or cancels a redemption request, or is a request with fixed assets. Such an entry
- * proves that the account once had a request.
+ * Returns true if a ledger entry pays or cancels a withdrawal request, or is a request with a fixed payment. Such an
+ * entry proves that the account has made a request.
  */
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
