@@ -12,10 +12,10 @@ type Payment = { readonly at: Date; readonly amount: bigint }
 const MAX_SUMS = 2_000
 
 /**
- * Returns the payment that certainly pays the refund `debt`; undefined if there is none. Payment events do not name the
- * refund that they pay. `debt` is certainly paid in two cases: every subset of the owed refunds with the paid sum
- * contains `debt`, or all owed refunds are paid. `payments` are in time order. `dust` is the total of small deposits
- * and payments that were left out, so sums may differ by it.
+ * Returns the payment that certainly pays the refund `debt`; undefined if there is none. Payment events do not name
+ * the refund that they pay, so only sums can show it. `debt` is certainly paid if all refunds owed at that time are
+ * paid. It is also certainly paid if no other owed refunds add up to the paid sum. `payments` are in time order.
+ * `dust` is the total of small deposits and payments that were left out, so sums may differ by it.
  */
 export function findRepayment<P extends Payment>(
   debt: OwedRefund,
@@ -41,7 +41,10 @@ export function findRepayment<P extends Payment>(
   return undefined
 }
 
-/** Returns true if `first` plus a subset of `amounts` has a sum in the range; undefined if there are too many sums to try. */
+/**
+ * Returns true if `first` plus some of `amounts` can add up to a sum from `least` to `most`; undefined if there are
+ * too many sums to try.
+ */
 function isReachable(
   amounts: readonly bigint[],
   first: bigint,

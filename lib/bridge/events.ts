@@ -190,8 +190,8 @@ export function parseFillResult(
     const drained = parseDrained(own, handler, outputToken).at(-1)
     return result('delivered', drained?.recipient ?? sent.at(-1)?.to ?? null, fill.outputAmount)
   }
-  // Calls can neither deposit nor fail, such as a call to a vault without code. The whole amount then goes to the
-  // account.
+  // The message's calls can succeed without a deposit: a call of an address without code does nothing. The handler
+  // then sends the whole amount to the account.
   const returned = findReturned(own, handler, named.account, outputToken)
   const isAll = returned !== undefined && returned >= fill.outputAmount
   return isAll ? result('action_failed', named.account, returned) : undefined
@@ -258,13 +258,13 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
 }
 
 /**
- * Finds the transactions among the pool's logs that may pay this deposit's depositor in its token, with the maximum
- * amounts. Skips logs before the time `since`, in seconds since 1970.
+ * Finds the transactions in the pool's logs that may pay this deposit's depositor in the deposit's token. `amount` is
+ * the total of a transaction's payments, made or owed. Skips logs before the time `since`, in seconds since 1970.
  */
 export function findPossiblePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
-  // The token's Transfer logs are missing here, so `parsePayments` may count a made payment as owed. The amounts stay
-  // the same.
+  // Only the pool's logs are known here, not the token's Transfer logs. `parsePayments` may therefore count a payment
+  // as owed that the pool has made. The total of both is the same.
   const byTransaction = Map.groupBy(parsePayments(recent, pool, deposit), ({ log }) => log.transactionHash)
   return [...byTransaction].map(([txHash, payments]) => {
     const [{ log }] = payments as [PoolPayment, ...PoolPayment[]]
@@ -273,8 +273,8 @@ export function findPossiblePayments(logs: readonly Log[], pool: Address, deposi
 }
 
 /**
- * Parses the transfers to the depositor that the pool made for the event `leaf`. Their logs lie between the previous
- * event of this kind and `leaf`.
+ * Returns the amounts that the pool transferred to the depositor for the refund event with the log `leaf`. The
+ * Transfer logs lie between the previous refund event of the pool and `leaf`.
  */
 function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit: BridgeDeposit): bigint[] {
   const { depositor, token } = findRefundRecipient(deposit)

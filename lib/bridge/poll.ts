@@ -65,11 +65,16 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
   }
 
   return {
-    /** Returns the number of calls that the next request may have, so that `reserved` requests of one call each remain; 0 if none. */
+    /**
+     * Returns the maximum number of calls in the next request; 0 if none. `reserved` later requests of one call each
+     * stay possible.
+     */
     left,
-    /** Returns true if this many calls are left. Otherwise records that the budget was too small, for `isShort`. */
+    /**
+     * Returns true if the next request may contain this many calls. If not, records the lack, which `isShort` reports.
+     */
     reaches,
-    /** Returns true if the poll lacked calls because it began with fewer than the usual maximum. */
+    /** Returns true if calls were lacking and this budget began with fewer calls than the usual maximum. */
     isShort: () => isShort && most < bounds.calls,
     /** Subtracts a request with this many calls from the budget. Throws `internal` if the budget is too small. */
     spend,
@@ -83,15 +88,15 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
 }
 
 /**
- * Adds a chain's latest block to the poll's evidence. `latest` is the response to the call for that block. Throws
- * `upstream_bad_answer`.
+ * Sets the chain's latest block as the block at which this poll has read the chain (`evidence`). `latest` is the
+ * response to the RPC call for that block. Throws `upstream_bad_answer`.
  */
 export function recordHead({ evidence }: Poll, { chain, nodes }: ChainReader, latest: RpcOutcome | undefined): void {
   const head = parseResult(HashedHeader, latest)
   evidence.set(chain.id, { chainId: chain.id, ...toBlockFields(head), blockHash: head.hash, nodes })
 }
 
-/** Builds the result of a poll. The result is final only if the outcome also ends the transfer. */
+/** Builds the result of a poll. It is final only if `isFinal` is true and the outcome is terminal. */
 export function buildPollResult(keep: Transfer, outcome: Outcome, isFinal = false): PollResult {
   return { keep, outcome, isFinal: isFinal && STATUS_BY_OUTCOME[outcome].terminal }
 }
@@ -155,9 +160,9 @@ export async function readTime(
 }
 
 /**
- * Candidates for a final block, by their distance in blocks from the block with the chain's finality tag. The distance
- * is the smaller of two. The first is the chain's finality time, multiplied by `ofTime` and converted to blocks. The
- * second is the distance to the last known final block, divided by `ofRest`.
+ * Blocks that may be final, by their distance below the block with the chain's finality tag. One limit of the
+ * distance is the chain's finality time, multiplied by `ofTime` and converted to blocks. The other limit is the
+ * distance down to the last known final block, divided by `ofRest`. The smaller limit is the distance.
  */
 const PROBES = [
   { ofTime: 1.25, ofRest: 4n },
@@ -166,9 +171,9 @@ const PROBES = [
 const NEAR_BLOCKS = 4n
 
 /**
- * Finds the newest final block with at most one request. Tries the block with the chain's finality tag, and three
- * blocks before it. If none of these is old enough, returns the known final block, or block 0. A later poll then finds
- * one. Throws `upstream_*`.
+ * Returns the newest final block among four candidates, with at most one request. The candidates are the block with
+ * the chain's finality tag, and three blocks below it. If none of them is final, returns the final block that was
+ * known before, or block 0. Throws `upstream_*`.
  */
 export async function findFinalBlock(
   { budget }: Pick<Poll, 'budget'>,
@@ -182,7 +187,7 @@ export async function findFinalBlock(
     min(BigInt(Math.ceil((ofTime * finality.seconds) / blockSeconds)), (tagged.number - known.number) / ofRest),
   )
   const numbers = [NEAR_BLOCKS, ...blocks].map((count) => max(0n, tagged.number - count))
-  // One call of the budget stays reserved for the read that needs the final block.
+  // The caller sends one more call after this request, so one call of the budget is left for it.
   numbers.splice(Math.max(0, budget.left() - 1))
   const outcomes = numbers.length > 0 ? await budget.ask(source, numbers.map(blockRequest)) : []
   const old = outcomes.map((outcome) => parseResult(BlockHeader, outcome)).filter(isFinal)

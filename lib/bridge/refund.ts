@@ -33,7 +33,7 @@ import { readNextEvents, type SearchStep } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
 /**
- * Other deposits of the depositor that expired this many seconds before the transfer's deposit count as already
+ * Seconds before the transfer's deposit. Other deposits of the depositor that expired even earlier count as already
  * refunded, because refunds take hours.
  */
 const RIVAL_SECONDS = DAY_SECONDS
@@ -41,7 +41,10 @@ const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
 /** Divisor of the transfer's amount. Deposits and payments below the result are dust: only their total is stored. */
 const DUST_DIVISOR = 1000n
-/** Maximum number of stored deposits, payments and possible payments. With more of them, no payment counts as this transfer's refund. */
+/**
+ * Maximum number of stored deposits, payments and possible payments. With more of them, the search stops, and no
+ * payment counts as this transfer's refund.
+ */
 const MAX_KEPT = 100
 
 /**
@@ -110,8 +113,8 @@ export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollRe
     return buildPollResult({ ...keep, refundSearch: { ...search, until: undefined } }, 'expired_searching')
   }
   if (!isOver) return buildPollResult(keep, 'expired')
-  // Anyone can deposit in the depositor's name. Refunds owed for such deposits may exceed the payments, so the refund
-  // stays undecided.
+  // A payment after the deadline may be this refund, or the refund of another deposit. Anyone can make deposits in
+  // the depositor's name, so the outcome stays undecided.
   const isPaid = search.payments.some(({ at, isOwed }) => !isOwed && toSeconds(at) > deadline)
   return end(isPaid ? 'expired_undecided' : 'refund_not_found')
 }

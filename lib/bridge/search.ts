@@ -8,8 +8,8 @@ import type { Budget } from './poll.ts'
 import type { LogSearch } from './transfer.ts'
 
 /**
- * Numbers of blocks per call to request events of. A smaller number is tried if a node refuses without naming its
- * limit. The first number is large because the searched events are rare.
+ * Numbers of blocks whose events one call requests. If a node refuses without naming its limit, the next smaller
+ * number is tried. The first number is large because the searched events are rare.
  */
 const RANGE_SIZES = [1_000_000n, 10_000n, 500n, 10n, 1n] as const
 
@@ -56,8 +56,8 @@ export async function readNextEvents(
     if (high < low) return { logs: filters.map(() => []), search, progress: 'complete' }
     const ranges = rangesOf(low, high, tried, Number(most))
     const requests = filters.flatMap((filter) => ranges.map((range) => logsRequest(filter, range)))
-    // The time of the block `low` shows if older blocks must be read. Without a spare call, the next step reads the
-    // time.
+    // The time of the block `low` shows if older blocks must be searched. Without a spare call for that block, the
+    // search goes on to older blocks.
     const hasHeader = !isNew && low > 0n && budget.left(reserved) > requests.length
     const headers = hasHeader ? [blockRequest(low)] : []
     if (!budget.reaches(requests.length, reserved)) {

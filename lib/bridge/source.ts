@@ -50,7 +50,10 @@ export type SourceResult = {
   readonly sent: SourceHashRecord | undefined
 }
 
-/** Request for the bridge deposits of a hash on its chain. `account` and `index` select one of several deposits. */
+/**
+ * Source chain and hash of a transaction or user operation whose bridge deposits are wanted. `account` and `index`
+ * select one of several deposits.
+ */
 export type SourceRequest = {
   readonly sourceChainId: number
   readonly hash: Hash
@@ -76,8 +79,8 @@ const MAX_QUOTE_AGE_SECONDS = DAY_SECONDS
 const SKEW_SECONDS = HOUR_SECONDS
 
 /**
- * Reads the bridge deposits of a hash, which identifies a transaction or a user operation (ERC-4337). If the hash has
- * vanished, another transaction may contain the same deposit. The depositor's deposits since the quote are then
+ * Reads the bridge deposits of a transaction or user operation (ERC-4337) with this hash. If the chain no longer has
+ * it, another transaction may contain the same deposit. The depositor's deposits since the time of the quote are then
  * searched. Throws `upstream_*`.
  */
 export async function readSource(
@@ -144,8 +147,8 @@ async function readReceipt(
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
-    // The transaction contains a user operation of the account, or deposits of other accounts. The account's own
-    // deposit may be missing, or a later poll may read it.
+    // The transaction contains a user operation of the account, or only deposits of other accounts. A later poll may
+    // still find a deposit of the account, so the outcome is not final.
     const isOthers = operations.length > 0 || all.length > 0
     if (isOthers)
       return {
@@ -236,9 +239,9 @@ async function readUserOperation(poll: Poll, question: SourceRequest, head: Bloc
 }
 
 /**
- * Reads the state of a hash that the nodes no longer know. Searches for another transaction with the same deposit. The
- * hash counts as dropped once final blocks exclude the deposit: its nonce is used, or its quote is too old for the
- * pool.
+ * Reads the state of a transaction that the nodes no longer know. Searches for another transaction with the same
+ * deposit. The transaction counts as dropped once final blocks rule its deposit out. Its nonce was then used by
+ * another transaction, or its quote has become too old for the pool.
  */
 async function readGone(
   poll: Poll,
@@ -337,8 +340,8 @@ async function isImpossible(
   const final = await findFinalBlock(poll, source, finality)
   if (final.number === 0n || !budget.reaches(1)) return false
   const age = final.timestamp - BigInt(terms.quotedAt)
-  // Only the nonce of the depositor itself counts. The nonce of a bundler does not show which user operations its
-  // bundles contained.
+  // The nonce of a transaction proves something only if the depositor itself sent it. A bundler's nonce does not show
+  // which user operations its bundles contained.
   if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
     const { address, nonce } = sent.sender
     const params = [address, numberToHex(final.number)]

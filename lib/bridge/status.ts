@@ -47,9 +47,10 @@ type StartedTransfer = {
 }
 
 /**
- * Reads the transfers of a hash from the chains and stores them. One poll sends at most 8 calls in 6 requests to each
- * RPC host; none if all results are final. A longer search continues at the next poll. Throws `upstream_*`. Throws
- * `nodes_disagree` or `second_node_silent` if the readers compare two hosts.
+ * Reads the transfers that began in the transaction or user operation with this hash, and stores them. Sends each RPC
+ * host at most 8 calls in 6 requests; none if all stored results are final. A search that needs more calls continues
+ * when this function is called again. Throws `upstream_*`. Throws `nodes_disagree` or `second_node_silent` if the
+ * readers compare two hosts.
  */
 export async function readTransfersByHash(
   services: TransferServices,
@@ -105,9 +106,9 @@ export async function readTransfersByHash(
 }
 
 /**
- * Reads a stored transfer for the scheduled job refresh-chain, and stores the result. If another deposit with the same
- * terms has replaced the transfer's, deletes the record and returns undefined. Throws as `readTransfersByHash` does,
- * and `internal` if `budget` is too small.
+ * Reads a stored transfer for the scheduled job refresh-chain, and stores the result. Deletes the record and returns
+ * undefined if a deposit with the same terms, in another transaction, replaced the stored deposit. Throws as
+ * `readTransfersByHash` does, and `internal` if `budget` is too small.
  */
 export async function readTransfer(
   services: TransferServices,
@@ -145,7 +146,10 @@ async function readSighting(
   return readSource(poll, question, sent)
 }
 
-/** Returns true if the deposit needs no calls now: it is final, or all calls are needed to search for its fill. */
+/**
+ * Returns true if the source chain need not be read for this transfer. Either its deposit is final, or the search for
+ * its fill needs all calls.
+ */
 function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
@@ -169,8 +173,8 @@ function listTransferKeys(
 }
 
 /**
- * Builds the transfers of deposits. A transfer continues its stored record. Without a record, it gets the quote that
- * the API returned for its terms, if any.
+ * Returns the transfers that these deposits begin. A transfer with a stored record continues from that record. A new
+ * transfer gets the quote that the API returned for the same terms, if any.
  */
 async function beginAll(
   { transfers, quotes }: TransferServices,
@@ -266,8 +270,8 @@ async function record(
   const noted = { ...seen.keep, ...final, latest: addEnding(key, { ...seen.keep, ...final }, outcome) }
   const keep = dropUndefined({ ...noted, lookAt: lookAt(dropUndefined(noted), recorded) })
   const taken = keep.events.find(({ kind }) => kind === 'vault_deposited')
-  // The deposit's source is stored before the transfer, because a stored transfer with a final outcome is not read
-  // again.
+  // The source transaction of the vault deposit is stored first. A stored transfer with a final outcome is never read
+  // again, so a failure in between would lose the source.
   if (isFinal && taken) {
     const { chainId, txHash: transactionHash, logIndex } = taken
     const source = { chainId: key.sourceChainId, transactionHash: keep.events[0].txHash }

@@ -60,8 +60,8 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Stores a transfer. Returns false, without a change, if the stored transfer changed since it was read. That is so
-     * if it now has a final outcome, other endings, or a first `lookAt`.
+     * Stores a transfer. Returns false, without a change, if the stored transfer has changed since it was read. The
+     * change is a final outcome, other endings or a first `lookAt`.
      */
     record(
       key: TransferKey,

@@ -22,15 +22,15 @@ const CLOCK_SKEW_SECONDS = 60
 /** Maximum accepted fee, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
 /**
- * Factor of the API's minimum amount, below which an amount counts as small. Gas costs a quarter of the minimum amount,
- * and a tenth of 2.5 times the minimum. An excessive fee of a small amount is thus normal. For a larger amount, such a
- * fee is a mistake or an attack.
+ * An amount below this multiple of the API's minimum amount counts as small. Gas costs about a quarter of the minimum
+ * amount. Gas alone thus exceeds a tenth of an amount below 2.5 times the minimum, so a fee above a tenth is normal.
+ * For an amount that is not small, such a fee is a mistake or an attack.
  */
 const SMALL_AMOUNTS = 10n
 /**
- * Factor from the fee of a small amount to the minimum amount that an error suggests. Most of the fee is gas, which
- * does not grow with the amount. The fee of the suggested amount is a tenth, even if the pool takes a sixtieth of the
- * added amount.
+ * The error for a too small amount suggests a larger one: this multiple of the fee of the small amount. The suggested
+ * amount costs at most a tenth in fees. Most of the fee is gas, which stays the same. Even if the pool takes a
+ * sixtieth of the added amount, the fee grows by no more than a fifth.
  */
 const FEES_OF_LEAST_AMOUNT = 12n
 /** Maximum accepted seconds for which only one relayer may fill. That relayer can delay the fill by this time. */
@@ -107,8 +107,9 @@ function leastAmount(request: BridgeRequest, quote: Quote): bigint {
 }
 
 /**
- * Returns true if the fee of `amount` is at most about a tenth, judged by the quote of a larger amount. The fee of that
- * quote may consist mostly of the pool's share. At most the bridge's minimum amount therefore counts as the fee.
+ * Returns true if the fee of `amount` is probably at most a tenth. The quote is for a larger amount, so its fee may
+ * consist mostly of the pool's share, which grows with the amount. Gas costs less than the bridge's minimum amount,
+ * so no more than that minimum counts as the fee.
  */
 function isEnough(amount: bigint, request: BridgeRequest, quote: Quote): boolean {
   const { min: least } = quote.limits

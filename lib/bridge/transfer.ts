@@ -186,7 +186,7 @@ export type BridgeDeposit = z.output<typeof BridgeDeposit>
 const LogSearch = z.object({
   low: Amount,
   high: Amount,
-  /** Number of blocks that the node accepted in the last call; undefined before the first call. */
+  /** Number of blocks whose events the next call of the search requests; undefined before the first call. */
   span: Amount.optional(),
 })
 export type LogSearch = z.output<typeof LogSearch>
@@ -265,8 +265,8 @@ export const Transfer = z.object({
   isUnfilled: z.boolean().optional(),
   refundSearch: RefundSearch.optional(),
   /**
-   * Time at which the scheduled job refresh-chain reads the transfer next; absent if the job need not read the
-   * transfer. Clients, for example, have been notified of its final outcome.
+   * Time at which the scheduled job refresh-chain reads the transfer next. Absent if the job need not read the
+   * transfer, for example once clients were notified of the final outcome.
    */
   lookAt: Timestamp.optional(),
   /**

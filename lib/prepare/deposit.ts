@@ -51,8 +51,8 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
 }
 
 /**
- * Returns a deposit's shares, assets and fee, in smallest units; unknown amounts are null. `arrived` are the shares in
- * the simulation. Without it, the shares are estimated at the present price.
+ * Returns a deposit's shares, assets and fee, in smallest units; unknown amounts are null. `arrived` are the shares
+ * that the account received in the simulation. Without it, the shares are estimated at the present price.
  */
 export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
   const reported = arrived ?? sharesFor(assets)

@@ -49,9 +49,9 @@ export async function makeDryRuns(
 }
 
 /**
- * Finds a draft's result among earlier simulations of several operations each, so that the draft need not be simulated
- * again. All operations before the draft's in that simulation must have reverted, so that they changed nothing. Returns
- * undefined if no simulation fits.
+ * Finds the result of a draft with one operation in an earlier simulation of several operations. The draft then need
+ * not be simulated again. In that simulation, all operations before the draft's must have reverted, so that they
+ * changed nothing. Returns undefined if no simulation fits.
  */
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
   const [intent, ...more] = intents

@@ -55,9 +55,9 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
    */
   findForeignTransferSource?(vault: V): { readonly token: Address; readonly from: Address }
   /**
-   * Returns a transaction's events with their account arguments in the order of the ERC, because some vaults emit them
-   * in another order. Absent if all vaults of the protocol follow the ERC. With `ofAccount`, `events` are only those
-   * that name this account.
+   * Returns a transaction's events with their account arguments in the order of the ERC; some vaults emit them in
+   * another order. Absent if all vaults of the protocol follow the ERC. With `ofAccount`, `events` are only those that
+   * name this account.
    */
   normalizeEvents?(events: readonly Event[], ofAccount?: Address): readonly Event[]
   /** Returns the share transfer that belongs to an event: the mint of a deposit, or a move into or out of a request. */

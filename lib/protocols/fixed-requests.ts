@@ -29,7 +29,10 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
   return paid
 }
 
-/** Returns the shares that were burned for `assets` of these requests' payments. The newest requests count first. */
+/**
+ * Returns the shares that were burned for the unpaid part `assets` of these requests. The newest requests count first,
+ * because the vault has paid the older ones.
+ */
 export function sumBurnedShares(requests: readonly FixedRequest[], assets: bigint): bigint {
   let rest = assets
   return sum(

@@ -44,8 +44,8 @@ export type EntryDetails =
  * - `claim`: assets of settled deposit requests became shares.
  * - `redeem`: the account requested a redemption. `payer` is set if another account's shares were used. `assets` is the
  *   payment if it is already fixed.
- * - `paid`: the vault paid assets to this account, for all redemptions with a fixed payment of this account or of
- *   another one.
+ * - `paid`: the vault paid assets to this account, for all open redemptions with a fixed payment: those that this
+ *   account requested, or those of another account.
  * - `cancelRedeem`: the vault returned shares of the latest unsettled redemption requests with this id.
  * - `withdraw`: the vault paid assets for a settled request (`isClaim`), or immediately for shares in the wallet.
  * - `receive`, `send`: shares changed their owner. `assets` is their value at that time; null before the first known

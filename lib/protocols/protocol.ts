@@ -49,8 +49,8 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    */
   cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<RequestCompletion<CancelTerms>>
   /**
-   * Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. Absent if
-   * the vault's events show settlements, so that the amounts need not be read.
+   * Reads the open amounts of the account's requests with the id `requestId`; undefined if the vault does not report
+   * them. Absent if the vault's events show settlements, so that the amounts need not be read.
    */
   openRequest?(
     vault: V,
@@ -132,13 +132,13 @@ export type WithdrawalTerms = {
   readonly value: bigint | null
   /** Part of the fees, in assets, that the vault takes for paying instantly. */
   readonly haircut: bigint
-  /** Assets of earlier, settled requests that the same calls pay too. */
+  /** Assets that these calls pay in addition, for earlier requests that are settled. */
   readonly claimedAssets: bigint
   /** Earlier withdrawal whose cooldown starts again because of the new withdrawal; null or absent if there is none. */
   readonly prolongs?: { readonly assets: bigint; readonly claimableAt: Date } | null
   /**
-   * Returns the error for a dry run that reverted with this reason, or that was not possible. Returns undefined if the state of the vault
-   * does not explain the failure.
+   * Returns the error for a simulation that reverted with this reason. The reason is undefined if no node could
+   * simulate. Returns undefined if the state of the vault does not explain the failure.
    */
   readonly refusal?: (reason: string | undefined) => AppError | undefined
   /** View function whose result must rise by `rise` during the simulated withdrawal, and the error if it does not rise. */
@@ -183,8 +183,8 @@ export type CancelTerms = {
 export type Completion<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
- * Function like `Completion`, for an account's requests. It calls `listEntries` only for vaults that report requests by
- * id alone. The ledger entries that `listEntries` returns contain the ids. Throws the errors of `listEntries` too.
+ * Function like `Completion`, for an account's requests. It calls `listEntries` only for request ids or burned shares
+ * that the vault does not report. The returned ledger entries contain both. Throws the errors of `listEntries` too.
  */
 export type RequestCompletion<T> = (
   reader: ChainReader,

@@ -105,8 +105,7 @@ export async function simulateRoundTrip(
     hasAssets: slots.asset !== undefined,
     storage: paid,
   })
-  // The withdrawal is simulated even if the deposit gave no shares, because the account's share balance is then
-  // overridden.
+  // The withdrawal is simulated even if the deposit gave no shares. The account then gets an overridden share balance.
   const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
   if (!held) return reasonUntried(taken.why ?? 'the vault does not report what assets are worth in shares', findings)

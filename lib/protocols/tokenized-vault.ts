@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ChainId } from '../chain/registry.ts'
 import { Address } from '../core/codecs.ts'
 
-/** Properties of every vault that never change. */
+/** Properties that every vault has, and that never change. */
 export const TokenizedVault = z.object({
   chainId: ChainId,
   address: Address,

@@ -126,8 +126,8 @@ const PARTS = 10n
 const ROUNDING = 100n
 
 /**
- * Returns true if the price changed by more than a tenth and by more than rounding. Rounding can change the price's
- * last digit. In a vault with almost no shares, it can change much of the price.
+ * Returns true if the price changed by more than a tenth, and rounding does not explain the change. Rounding can change
+ * the last digit of any price. It can also change much of the price of a vault with almost no shares.
  */
 function hasJumped(
   from: bigint,
@@ -148,9 +148,9 @@ export function computeRelativeMove({ price: pinned }: Pick<Pin, 'price'>, price
 }
 
 /**
- * Reads the state that an operator approves as a vault's pin: code addresses and price. `block` is the price's block,
- * the newest one that all RPC hosts have; `nodes` hosts agree on both. Takes several round trips. Throws an Error with
- * the reason if the vault cannot be pinned, or `upstream_*`.
+ * Reads the code addresses and the price that an operator approves as a vault's pin. `block` is the block of the price,
+ * the newest that all RPC hosts have. `nodes` is the number of hosts that agree on code and price. Takes several round
+ * trips. Throws an Error with the reason if the vault cannot be pinned, or `upstream_*`.
  */
 export async function readPin(
   reader: ChainReader,

@@ -48,7 +48,7 @@ export function priceStore(table: Table) {
       return await table.list(StoredPrice, range, { isConsistent: false })
     },
 
-    /** Returns the last hourly price stored up to the second before `at`, in seconds since 1970; undefined if there is none. */
+    /** Returns the last stored price of the hours that began before the time `at`, in seconds since 1970; undefined if there is none. */
     async getLastBefore(vault: VaultKey, at: bigint): Promise<StoredPrice | undefined> {
       const range = { partition: vaultPartition(vault), from: PREFIXES.hour, to: sortKey('hour', at - 1n) }
       const options = { isDescending: true, limit: 1, isConsistent: false }
@@ -56,8 +56,8 @@ export function priceStore(table: Table) {
     },
 
     /**
-     * Returns each vault's first stored price of the UTC day that contains the second `at`, in the given order;
-     * undefined if there is none.
+     * Returns each vault's first stored price of the UTC day that contains the time `at` (seconds since 1970), in the
+     * given order; undefined if there is none.
      */
     async getDays(
       days: readonly { readonly vault: VaultKey; readonly at: bigint }[],

@@ -33,7 +33,7 @@ export type NewPrices = {
 export const KnownPrices = z.object({
   /** Earliest stored share price; absent while none is stored. */
   firstPrice: BlockPrice.optional(),
-  /** Last price up to the last block whose events were read. The newest price follows if its block is later. */
+  /** Two prices at most: the last one up to the last block whose events were read, and the newest one if its block is later. */
   lastPrices: z.array(BlockPrice).max(2).optional(),
 })
 export type KnownPrices = z.output<typeof KnownPrices>

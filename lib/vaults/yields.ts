@@ -98,8 +98,8 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
 }
 
 /**
- * Reads vaults' earlier prices. Returns no prices for a vault whose recorded events do not yet reach the day seven days
- * before `day`. A price of that day may still be stored.
+ * Reads vaults' earlier prices. A vault gets none if its recorded events end before the day that is seven days before
+ * `day`. The price of that day may still be stored later.
  */
 async function readEarlier(
   { records, prices }: Pick<YieldServices, 'records' | 'prices'>,

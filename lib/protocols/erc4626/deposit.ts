@@ -41,7 +41,10 @@ const TAKES_NOTHING = {
   details: [{ field: 'vaultAddress', issue: 'takes nothing from the user now: its limit (maxDeposit) is 0' }],
 }
 
-/** Builds the terms of an ERC-4626 vault. Its liquidity is unknown, because the contract reports limits only for one owner. */
+/**
+ * Builds the terms of an ERC-4626 vault. Its liquidity is unknown, because the contract reports only the withdrawal
+ * limits of single owners.
+ */
 export function erc4626Terms({ room }: Pick<ReturnType<typeof parseLimits>, 'room'>): ReadTerms {
   return { entry: 'instant', exit: 'instant', fees: {}, room, liquidity: undefined }
 }

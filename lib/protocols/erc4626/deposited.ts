@@ -20,8 +20,8 @@ export function namesReceiverFirst(
   const ofTwo = deposits.filter(({ sender, owner }) => sender !== owner)
   if (ofTwo.length === 0) return false
   const parties = new Set(deposits.flatMap(({ sender, owner }) => [sender, owner]))
-  // Only transfers from third parties show who received the shares, because a party of the deposit may pass shares on
-  // to anyone.
+  // A sender or owner of these deposits may also pass shares on to anyone. Only transfers from other addresses
+  // therefore show who received the shares of a deposit.
   const arrivals = transfers.filter(({ from }) => !parties.has(from))
   const left = new Map<string, number>()
   for (const { to, shares } of arrivals) left.set(keyOf(to, shares), (left.get(keyOf(to, shares)) ?? 0) + 1)
@@ -29,8 +29,8 @@ export function namesReceiverFirst(
   const taken = takeMatches(left, ofOne, 'owner')
   const [first, second] = [takeMatches(new Map(left), ofTwo, 'sender'), takeMatches(new Map(left), ofTwo, 'owner')]
   if (first !== second) return first > second
-  // A payer receives none of the shares. If `ofAccount` is the payer, and every event names it as `owner`, the events
-  // name the receiver first.
+  // The transfers matched both orders equally often. If `ofAccount` received no shares of these deposits, it only paid
+  // for them. The events then name the receiver first if all of them name `ofAccount` as `owner`.
   const isPayer = ofAccount !== undefined && arrivals.filter(({ to }) => to === ofAccount).length === taken
   return isPayer && ofTwo.every(({ owner }) => owner === ofAccount)
 }

@@ -20,8 +20,8 @@ const MORE_DIGITS = 18
 const MAX_DIGITS = 77
 
 /**
- * Returns the call for a price with additional digits. `worth` takes the result of that call, and values shares in the
- * asset's smallest unit.
+ * Returns a call that values many shares at once, so that its result is more precise than the price of one share.
+ * `worth` takes that result, and returns a function that values shares in the asset's smallest unit.
  */
 export function precisePrice({ address, shareDecimals }: Pick<TokenizedVault, 'address' | 'shareDecimals'>): {
   readonly call: ContractCall<bigint>

@@ -88,8 +88,8 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
 
 /**
  * Returns the ids of an account's requests from its ledger entries, oldest first. Requests that others paid for come
- * before the account's own, and at most 2 × MAX_OF_OTHERS of them are returned. Id 0 is left out, because vaults report
- * totals under it.
+ * before the account's own ones. Only the MAX_OF_OTHERS largest and the MAX_OF_OTHERS latest requests of others are
+ * returned. Id 0 is left out, because vaults report totals under it.
  */
 export function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))

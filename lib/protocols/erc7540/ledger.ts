@@ -110,9 +110,9 @@ function moved(from: Address, to: Address, shares: bigint) {
 }
 
 /**
- * Returns the controller and the receiver of a cancellation. Superform v2, and Centrifuge before ERC-7887, exchange
- * these two arguments in the same event. The argument that equals the sender is the controller, unless an operator
- * sends for the controller.
+ * Returns the controller and the receiver of a cancellation. Superform v2, and Centrifuge before ERC-7887, emit these
+ * two arguments of the event in reverse order. The argument that equals the sender is the controller, unless an
+ * operator sends for the controller.
  */
 function cancellationOf({
   controller,

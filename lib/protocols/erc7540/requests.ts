@@ -116,7 +116,7 @@ function requestState(
   }))
 }
 
-/** Reads the open amounts of an account's requests with one id; undefined if the vault does not report them. */
+/** Reads the open amounts of the account's requests with the id `requestId`; undefined if the vault does not report them. */
 export function erc7540OpenRequest(
   vault: Erc7540Vault,
   { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
@@ -127,7 +127,8 @@ export function erc7540OpenRequest(
     pending: buildContractCall(address, erc7540Abi, names.pending, [requestId, account]),
     claimable: buildContractCall(address, erc7540Abi, names.claimable, [requestId, account]),
     cancelled: buildContractCall(address, erc7540Abi, names.cancelled, [requestId, account]),
-    // `most` and `mostGiven` are totals of all requests, not of one id. Their ratio is the rate of a claim.
+    // `most` and `mostGiven` are totals of all requests, not of those with this id. `mostGiven / most` is the rate of a
+    // claim.
     most: buildContractCall(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
     mostGiven: buildContractCall(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }

@@ -48,8 +48,8 @@ export function erc7540WithdrawalTerms(
     const all = inWallet + unclaimed
     const shares = assets === undefined ? sharesIn(amount, all) : sharesFor(assets, answers.shares, worth)
     if (shares === 0n || shares > all) {
-      // Vaults that give each request its own id report 0 pending shares under id 0. A result of 0 is therefore
-      // unknown.
+      // The pending shares were read under id 0. Vaults that give each request its own id report 0 there, so 0 counts
+      // as unknown.
       const waiting = pending > 0n ? pending : undefined
       const balances = {
         ...{ inWallet, unclaimed, pending: waiting, claimable: requireValue(answers.maxRedeem) },

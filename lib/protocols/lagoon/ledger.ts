@@ -31,7 +31,8 @@ export const lagoonBooks: LedgerRules<LagoonVault, Event> = {
     return after
   },
 
-  // Fee shares are minted after the valuation event, so only the end of the transaction shows the price.
+  // A transaction mints the fee shares after its valuation event. The price is therefore computed from the ledger at
+  // the end of the transaction.
   priceAfter: (vault, after, events) =>
     events.some(({ eventName }) => VALUATIONS.has(eventName))
       ? shareValue(vault, after, 10n ** BigInt(vault.shareDecimals))
@@ -89,7 +90,7 @@ export const lagoonBooks: LedgerRules<LagoonVault, Event> = {
 
 function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
   const counted = supply + virtualShares(vault)
-  // The supply is zero or below if events are missing, or if a vault's events show more burned shares than minted ones.
+  // This sum is zero or below if events are missing, or if the events show more burned shares than minted ones.
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
@@ -166,7 +167,8 @@ function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Led
         ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
         : { assets: assets - event.args.assets, supply }
     case 'Withdraw':
-      // A closed vault pays immediately and burns shares. A claim changes neither total assets nor supply.
+      // A burn of the same shares shows that a closed vault paid immediately, so total assets fall. Otherwise the event
+      // is a claim, which changes neither total assets nor supply.
       return isReason(event, burn) ? { assets: assets - event.args.assets, supply } : ledger
     default:
       return ledger

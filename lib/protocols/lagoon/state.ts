@@ -268,8 +268,8 @@ function parseAccount(
     lastRedeemRequestId: Number(bits(words.lastRedeemRequestId, 0n, 40n)),
     pendingRedeemShares,
     redeemableShares,
-    // Version 0.1, which has no version(), returns as `maxWithdraw` the value of the shares in the wallet, which is
-    // wrong here.
+    // Version 0.1 has no version(). Its `maxWithdraw` is the value of the shares in the wallet, not of settled
+    // redemptions, so it is not used.
     redeemableAssets: parseReportedAmount(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
@@ -299,7 +299,10 @@ export async function readClaimableShares(
   return shares - feeOn(shares, settlement.entryRate)
 }
 
-/** Returns the assets that claiming all settled redemptions pays. Computes the assets, and throws, as `readClaimableShares` does. */
+/**
+ * Returns the assets that claiming all settled redemptions pays. Computes them from the settlement if the vault does
+ * not report them, as `readClaimableShares` does for shares. Throws `upstream_*`.
+ */
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,

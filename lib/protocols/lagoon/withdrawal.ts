@@ -137,7 +137,8 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
 function requestSteps({ account }: LagoonWithdrawalState, shares: bigint): WithdrawalTerms['steps'] {
   const request: Step = { name: 'requestRedeem', amount: shares }
   if (shares <= account.shares) return [request]
-  // Version 0.1 has no single call that claims and requests. It also does not report the shares that a claim gives.
+  // Version 0.1 has no call that both claims shares and requests their redemption. Unknown `claimableShares` show that
+  // version, because it does not report them.
   return account.claimableShares === undefined
     ? [claimStep(account), request]
     : [{ name: 'claimSharesAndRequestRedeem', amount: shares }]
