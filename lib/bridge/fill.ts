@@ -1,5 +1,5 @@
 import { type Hash, type Hex, numberToHex } from 'viem'
-import { buildContractCall } from '../chain/call.ts'
+import { buildCall } from '../chain/call.ts'
 import { type ChainFinality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { Quantity } from '../chain/hex.ts'
 import { type BlockHeader, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
@@ -193,7 +193,7 @@ function toTopic(value: bigint): Hex {
 
 async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: BridgeDeposit): Promise<boolean> {
   if (!poll.budget.reaches(3)) return false
-  const { to, data } = buildContractCall(getBridge(destination).pool, poolAbi, 'fillStatuses', [hashRelay(deposit)])
+  const { to, data } = buildCall(getBridge(destination).pool, poolAbi, 'fillStatuses', [hashRelay(deposit)])
   const status: RpcRequest = { method: 'eth_call', params: [{ to, data }, 'latest'] }
   const outcomes = await poll.budget.ask(destination, [status, ...finalityRequests(destination.chain)])
   // The pool accepts no fill in a block after the deadline. Once such a block is final, an unfilled deposit stays

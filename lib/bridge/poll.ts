@@ -1,5 +1,5 @@
 import type { Hash, Hex } from 'viem'
-import { buildContractCall } from '../chain/call.ts'
+import { buildCall } from '../chain/call.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import type { ChainFinality } from '../chain/finality.ts'
 import {
@@ -132,7 +132,7 @@ export const FILLED = 2n
 export function readFillStatuses(destination: ChainReader, relayHashes: readonly Hex[], { withHash = false } = {}) {
   const { pool: address } = getBridge(destination)
   const plans = relayHashes.map((relayHash) => {
-    const calls = { status: buildContractCall(address, poolAbi, 'fillStatuses', [relayHash]) }
+    const calls = { status: buildCall(address, poolAbi, 'fillStatuses', [relayHash]) }
     return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.status)
   })
   return destination.read(plans, { withHash })

@@ -1,4 +1,4 @@
-import { buildContractCall } from '../chain/call.ts'
+import { buildCall } from '../chain/call.ts'
 import { finalityRequests, parseFinality } from '../chain/finality.ts'
 import { BlockHeader, blockRequest, type Log, parseResult, receiptRequest } from '../chain/logs.ts'
 import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
@@ -262,7 +262,7 @@ async function isClaimable({ budget }: Poll, source: ChainReader, { deposit }: T
   budget.spend(1)
   const { depositor, token } = findRefundRecipient(deposit)
   const address = getBridge(source).pool
-  const owed = buildContractCall(address, poolAbi, 'getRelayerRefund', [token, depositor])
+  const owed = buildCall(address, poolAbi, 'getRelayerRefund', [token, depositor])
   const { value } = await source.readOne(
     buildReadPlan({ address, slots: {}, calls: { owed } }, ({ answers }) => answers.owed),
   )

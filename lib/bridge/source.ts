@@ -1,6 +1,6 @@
 import { type Address, type Hash, isAddressEqual, numberToHex, toEventSelector } from 'viem'
 import * as z from 'zod'
-import { buildContractCall, requireValue } from '../chain/call.ts'
+import { buildCall, requireValue } from '../chain/call.ts'
 import { type ChainFinality, finalityRequests, parseFinality } from '../chain/finality.ts'
 import { HexText, Quantity } from '../chain/hex.ts'
 import {
@@ -350,7 +350,7 @@ async function isImpossible(
     const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
     return (used !== undefined && used > BigInt(nonce)) || age > MAX_QUOTE_AGE_SECONDS
   }
-  const { to, data } = buildContractCall(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
+  const { to, data } = buildCall(getBridge(source).pool, poolAbi, 'depositQuoteTimeBuffer', [])
   const [buffer] = await budget.ask(source, [{ method: 'eth_call', params: [{ to, data }, 'latest'] }])
   return age > parseResult(Quantity, buffer)
 }

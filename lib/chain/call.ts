@@ -34,7 +34,7 @@ export type ReturnValues<Calls extends Record<string, ContractCall<unknown>>> = 
  * Builds the call `functionName(...args)` of the contract at `to`. Throws unless the ABI has exactly one such function
  * with this number of parameters.
  */
-export function buildContractCall<
+export function buildCall<
   const abi extends Abi,
   name extends ContractFunctionName<abi, 'pure' | 'view'>,
   const args extends ContractFunctionArgs<abi, 'pure' | 'view', name>,

@@ -1,6 +1,6 @@
 import { type Address, type Hex, isHex, keccak256, numberToHex, pad, parseAbi, toHex, zeroAddress } from 'viem'
 import { checksumAddress } from '../core/codecs.ts'
-import { buildContractCall, decodeReturnValues } from './call.ts'
+import { buildCall, decodeReturnValues } from './call.ts'
 import { buildDelegationCode, codeRequest, findDelegate, parseCode } from './code.ts'
 import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
@@ -196,16 +196,13 @@ function namedBy(words: readonly bigint[]): NamedContract[] {
  * another implementation to each caller.
  */
 function implementationRequest(from: Address, beacon: Address): RpcRequest {
-  const { to, data } = buildContractCall(beacon, beaconAbi, 'implementation', [])
+  const { to, data } = buildCall(beacon, beaconAbi, 'implementation', [])
   return { method: 'eth_call', params: [{ from, to, data }, 'latest'] }
 }
 
 function parseImplementation(outcome: RpcOutcome | undefined): Address | undefined {
   if (!outcome || !('result' in outcome) || !isHex(outcome.result)) return undefined
-  const [address] = decodeReturnValues(
-    [buildContractCall(zeroAddress, beaconAbi, 'implementation', [])],
-    [outcome.result],
-  )
+  const [address] = decodeReturnValues([buildCall(zeroAddress, beaconAbi, 'implementation', [])], [outcome.result])
   return address
 }
 

@@ -2,7 +2,7 @@ import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, par
 import { inBatches } from '../core/batches.ts'
 import { badResponse } from '../core/errors.ts'
 import { LAST_SECOND } from '../core/time.ts'
-import { buildContractCall, type ContractCall, decodeReturnValues, type ReturnValues } from './call.ts'
+import { buildCall, type ContractCall, decodeReturnValues, type ReturnValues } from './call.ts'
 import type { Evidence } from './evidence.ts'
 import {
   type BlockHeader,
@@ -115,10 +115,10 @@ const ARBITRUM = 42161
 const arbSysAbi = parseAbi(['function arbBlockNumber() view returns (uint256)'])
 
 const BLOCK_CALLS = [
-  buildContractCall(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
-  buildContractCall(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
+  buildCall(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
+  buildCall(MULTICALL3, multicall3Abi, 'getBlockNumber', []),
 ]
-const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, buildContractCall(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])]
+const ARBITRUM_BLOCK_CALLS = [...BLOCK_CALLS, buildCall(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])]
 
 const LAST_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
 

@@ -9,7 +9,7 @@ import {
   verifyBridgeDeposit,
 } from '../bridge/calldata.ts'
 import { type Clocks, computeQuoteExpiry } from '../bridge/terms.ts'
-import { buildContractCall, requireValue } from '../chain/call.ts'
+import { buildCall, requireValue } from '../chain/call.ts'
 import { codeRequest, findDelegate, parseCode } from '../chain/code.ts'
 import { encodeApprovals, erc20Abi, listApprovalPlans, verifyApprovals } from '../chain/erc20.ts'
 import { MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
@@ -62,7 +62,7 @@ const WITHOUT_COIN: SimulatedTransaction = { status: 'reverted', gasUsed: 0n, re
  * of the same `address`.
  */
 export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
-  const calls = { coin: buildContractCall(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
+  const calls = { coin: buildCall(MULTICALL3, multicall3Abi, 'getEthBalance', [account]) }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => requireValue(answers.coin))
 }
 
@@ -75,11 +75,11 @@ export async function readSource<T>(
   extraCalls: readonly RpcRequest[] = [],
 ) {
   const calls = {
-    time: buildContractCall(pool, poolAbi, 'getCurrentTime', []),
-    quoteTimeBuffer: buildContractCall(pool, poolAbi, 'depositQuoteTimeBuffer', []),
-    fillDeadlineBuffer: buildContractCall(pool, poolAbi, 'fillDeadlineBuffer', []),
-    paused: buildContractCall(pool, poolAbi, 'pausedDeposits', []),
-    allowance: buildContractCall(token, erc20Abi, 'allowance', [account, pool]),
+    time: buildCall(pool, poolAbi, 'getCurrentTime', []),
+    quoteTimeBuffer: buildCall(pool, poolAbi, 'depositQuoteTimeBuffer', []),
+    fillDeadlineBuffer: buildCall(pool, poolAbi, 'fillDeadlineBuffer', []),
+    paused: buildCall(pool, poolAbi, 'pausedDeposits', []),
+    allowance: buildCall(token, erc20Abi, 'allowance', [account, pool]),
   }
   const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) => ({
     paused: requireValue(answers.paused),
@@ -104,7 +104,7 @@ export async function readSource<T>(
 
 /** Reads the destination chain's state together with `plan`, in one RPC request. Throws `upstream_*`. */
 export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
-  const calls = { paused: buildContractCall(pool, poolAbi, 'pausedFills', []) }
+  const calls = { paused: buildCall(pool, poolAbi, 'pausedFills', []) }
   const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) =>
     requireValue(answers.paused),
   )

@@ -1,5 +1,5 @@
 import { type Address, isHex, numberToHex } from 'viem'
-import { buildContractCall } from '../chain/call.ts'
+import { buildCall } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import { buildReadPlan, type ChainReader } from '../chain/reader.ts'
 import type { Rpc } from '../chain/rpc.ts'
@@ -67,9 +67,9 @@ export async function describeVault(
 
 function readIdentity(address: Address) {
   const calls = {
-    asset: buildContractCall(address, vaultAbi, 'asset', []),
-    shareToken: buildContractCall(address, vaultAbi, 'share', []),
-    isAsync: buildContractCall(address, vaultAbi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
+    asset: buildCall(address, vaultAbi, 'asset', []),
+    shareToken: buildCall(address, vaultAbi, 'share', []),
+    isAsync: buildCall(address, vaultAbi, 'supportsInterface', [ASYNC_DEPOSIT_INTERFACE]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { isAsync, ...answers } }) => ({
     ...answers,
@@ -79,9 +79,9 @@ function readIdentity(address: Address) {
 
 function readToken(address: Address) {
   const calls = {
-    name: buildContractCall(address, erc20Abi, 'name', []),
-    symbol: buildContractCall(address, erc20Abi, 'symbol', []),
-    decimals: buildContractCall(address, erc20Abi, 'decimals', []),
+    name: buildCall(address, erc20Abi, 'name', []),
+    symbol: buildCall(address, erc20Abi, 'symbol', []),
+    decimals: buildCall(address, erc20Abi, 'decimals', []),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }

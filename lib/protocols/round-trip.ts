@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { amountWord, buildBalanceSlotTest } from '../chain/balance-slots.ts'
-import { buildContractCall, type ContractCall, decodeReturnValues } from '../chain/call.ts'
+import { buildCall, type ContractCall, decodeReturnValues } from '../chain/call.ts'
 import { encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
@@ -155,8 +155,8 @@ function parseBlocks(outcome: RpcOutcome | undefined, blocks: readonly (readonly
 
 function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
   return {
-    assets: buildContractCall(asset, erc20Abi, 'balanceOf', [account]),
-    shares: buildContractCall(shareToken, erc20Abi, 'balanceOf', [account]),
+    assets: buildCall(asset, erc20Abi, 'balanceOf', [account]),
+    shares: buildCall(shareToken, erc20Abi, 'balanceOf', [account]),
   }
 }
 
@@ -167,7 +167,7 @@ function balancesOf({ asset, shareToken }: VaultOnChain, account: Address) {
 async function readStart(reader: ChainReader, vault: VaultOnChain, account: Address) {
   const { address, asset, shareToken } = vault
   const most = max(WHOLE_TOKENS * 10n ** BigInt(vault.assetDecimals), MIN_UNITS)
-  const calls = { worth: buildContractCall(address, vaultAbi, 'convertToShares', [most]) }
+  const calls = { worth: buildCall(address, vaultAbi, 'convertToShares', [most]) }
   const terms = getProtocol(vault).depositTerms(vault, account, most)
   const plan = joinReadPlans(
     // The plan returns the parser instead of calling it, because parsing throws if the vault refuses deposits. Such a
@@ -220,7 +220,7 @@ async function tryDeposit(
     { to: vault.address, data: operation.encode({ vault, account, amount }), value: 0n },
   ]
   const { assets, shares } = balancesOf(vault, account)
-  const previewDeposit = buildContractCall(vault.address, vaultAbi, 'previewDeposit', [amount])
+  const previewDeposit = buildCall(vault.address, vaultAbi, 'previewDeposit', [amount])
   const results = await simulate(storage, [[view(previewDeposit), ...deposit, view(assets), view(shares)]])
   if (!results) return none(CANNOT_SIMULATE)
   const [preview, approval, taken, ...after] = results
@@ -253,8 +253,8 @@ async function tryExits(
   const { vault, account, deposit, held, left, storage } = attempt
   const { address, shareToken } = vault
   const { assets, shares } = balancesOf(vault, account)
-  const value = buildContractCall(address, vaultAbi, 'convertToAssets', [held])
-  const previewRedeem = buildContractCall(address, vaultAbi, 'previewRedeem', [held])
+  const value = buildCall(address, vaultAbi, 'convertToAssets', [held])
+  const previewRedeem = buildCall(address, vaultAbi, 'previewRedeem', [held])
   const withdrawal = [
     ...[view(value), view(previewRedeem)],
     ...encodeApprovals({ token: shareToken, spender: address, amount: held }, 'exact'),
@@ -310,7 +310,7 @@ async function tryCooldown(
   const { vault, account, deposit, held, storage, time } = attempt
   const request = { vault, account, amount: held }
   const transactionOf = ({ encode }: WithdrawalOperation) => ({ to: vault.address, data: encode(request), value: 0n })
-  const inSilo = buildContractCall(vault.asset, erc20Abi, 'balanceOf', [vault.silo])
+  const inSilo = buildCall(vault.asset, erc20Abi, 'balanceOf', [vault.silo])
   const { assets } = balancesOf(vault, account)
   const begun = [view(inSilo), transactionOf(cooldownShares), view(inSilo)]
   const ended = [view(assets), transactionOf(unstake), view(assets)]

@@ -7,7 +7,7 @@ import {
   parseAbi,
   zeroAddress,
 } from 'viem'
-import { buildContractCall, requireValue } from '../chain/call.ts'
+import { buildCall, requireValue } from '../chain/call.ts'
 import { decodeCall } from '../chain/decode.ts'
 import type { ReadPlan } from '../chain/reader.ts'
 import type { Transaction } from '../chain/transaction.ts'
@@ -99,16 +99,14 @@ export type Distributions = {
 /** Builds the plan of the contract calls that read the Distributor's Merkle roots and the amounts paid to an account. */
 export function distributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
   const trees = [
-    buildContractCall(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
-    buildContractCall(DISTRIBUTOR, distributorAbi, 'tree', []),
-    buildContractCall(DISTRIBUTOR, distributorAbi, 'endOfDisputePeriod', []),
-    buildContractCall(DISTRIBUTOR, distributorAbi, 'disputer', []),
+    buildCall(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
+    buildCall(DISTRIBUTOR, distributorAbi, 'tree', []),
+    buildCall(DISTRIBUTOR, distributorAbi, 'endOfDisputePeriod', []),
+    buildCall(DISTRIBUTOR, distributorAbi, 'disputer', []),
   ]
-  const recipientOf = (token: Address) =>
-    buildContractCall(DISTRIBUTOR, distributorAbi, 'claimRecipient', [account, token])
+  const recipientOf = (token: Address) => buildCall(DISTRIBUTOR, distributorAbi, 'claimRecipient', [account, token])
   const ofTokens = tokens.map(
-    (token) =>
-      [buildContractCall(DISTRIBUTOR, distributorAbi, 'claimed', [account, token]), recipientOf(token)] as const,
+    (token) => [buildCall(DISTRIBUTOR, distributorAbi, 'claimed', [account, token]), recipientOf(token)] as const,
   )
   return {
     address: DISTRIBUTOR,

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type * as z from 'zod'
-import { buildContractCall } from '../chain/call.ts'
+import { buildCall } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import { buildReadPlan, type ChainReader, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
@@ -78,8 +78,8 @@ export async function readRewards(
 
 function metadataPlan(token: Address): ReadPlan<Metadata> {
   const calls = {
-    symbol: buildContractCall(token, erc20Abi, 'symbol', []),
-    decimals: buildContractCall(token, erc20Abi, 'decimals', []),
+    symbol: buildCall(token, erc20Abi, 'symbol', []),
+    decimals: buildCall(token, erc20Abi, 'decimals', []),
   }
   return buildReadPlan({ address: token, slots: {}, calls }, ({ answers }) => answers)
 }

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import * as z from 'zod'
 import { StoredBlock } from '../chain/blocks.ts'
-import { buildContractCall } from '../chain/call.ts'
+import { buildCall } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import { readAtHead, readFinalBlock } from '../chain/finality.ts'
 import {
@@ -166,10 +166,10 @@ export async function readPin(
 }
 
 function pricePlan({ address, shareToken, shareDecimals }: Pinnable): ReadPlan<Price> {
-  const { decode, ...price } = buildContractCall(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)])
+  const { decode, ...price } = buildCall(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)])
   const calls = {
     price: { ...price, decode: (data: Hex) => (data === '0x' ? null : decode(data)) },
-    supply: buildContractCall(shareToken, erc20Abi, 'totalSupply', []),
+    supply: buildCall(shareToken, erc20Abi, 'totalSupply', []),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
 }

@@ -1,6 +1,6 @@
 import { type Address, encodeDeployData, encodeFunctionData, parseAbi, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { buildContractCall, requireValue } from '../../lib/chain/call.ts'
+import { buildCall, requireValue } from '../../lib/chain/call.ts'
 import { decodeCall, decodeLog } from '../../lib/chain/decode.ts'
 import { erc20Abi } from '../../lib/chain/erc20.ts'
 import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../lib/chain/reader.ts'
@@ -37,8 +37,8 @@ const TERMS = { entry: 'instant', exit: 'none', fees: {}, room: null, liquidity:
 
 function overview({ address }: Pick<BondVault, 'address'>): ReadPlan<Overview & { issuePrice: bigint | undefined }> {
   const calls = {
-    issuePrice: buildContractCall(address, bondAbi, 'issuePrice', []),
-    bonds: buildContractCall(address, erc20Abi, 'totalSupply', []),
+    issuePrice: buildCall(address, bondAbi, 'issuePrice', []),
+    bonds: buildCall(address, erc20Abi, 'totalSupply', []),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { issuePrice, bonds } }) => {
     const sharePrice = issuePrice && issuePrice * ONE
@@ -76,7 +76,7 @@ export const bond: Protocol<BondVault> = {
   overview,
   account: ({ address, issuePrice }, account) =>
     buildReadPlan(
-      { address, slots: {}, calls: { bonds: buildContractCall(address, erc20Abi, 'balanceOf', [account]) } },
+      { address, slots: {}, calls: { bonds: buildCall(address, erc20Abi, 'balanceOf', [account]) } },
       ({ answers }) => ({
         shares: () => requireValue(answers.bonds),
         ...NO_REQUESTS,
@@ -85,7 +85,7 @@ export const bond: Protocol<BondVault> = {
     ),
   depositTerms: ({ address, asset, issuePrice }, account) =>
     buildReadPlan(
-      { address, slots: {}, calls: { allowance: buildContractCall(asset, erc20Abi, 'allowance', [account, address]) } },
+      { address, slots: {}, calls: { allowance: buildCall(asset, erc20Abi, 'allowance', [account, address]) } },
       ({ answers }) => ({
         allowance: requireValue(answers.allowance),
         terms: TERMS,

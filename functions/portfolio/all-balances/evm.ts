@@ -1,5 +1,5 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem'
-import { buildContractCall, type ContractCall, decodeReturnValues } from '../../../lib/chain/call.ts'
+import { buildCall, type ContractCall, decodeReturnValues } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3, multicall3Abi } from '../../../lib/chain/multicall.ts'
 import type { ChainReader } from '../../../lib/chain/reader.ts'
@@ -27,14 +27,14 @@ export async function readEvmBalances(
   const tokens = [...new Set(listed.map(({ address }) => address).filter((address) => isAddress(address)))]
 
   const ofWallets = wallets.map((wallet) => [
-    buildContractCall(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
+    buildCall(MULTICALL3, multicall3Abi, 'getEthBalance', [wallet]),
     ...buildBalanceCalls(wallet, tokens),
   ])
   const ofVaults = [...vaultOf].map(([share, { address, shareDecimals }]) => ({
     share,
     balances: wallets.flatMap((wallet) => buildBalanceCalls(wallet, [share])),
-    symbol: buildContractCall(share, erc20Abi, 'symbol', []),
-    price: buildContractCall(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    symbol: buildCall(share, erc20Abi, 'symbol', []),
+    price: buildCall(address, vaultAbi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
   }))
   const vaultCalls = ofVaults.map(({ balances, symbol, price }) => [...balances, symbol, price])
   const outcomes = (await reader.request([...ofWallets, ...vaultCalls].map(aggregate))).map(returnedBy)
@@ -75,7 +75,7 @@ export async function readEvmBalances(
 
 /** Builds calls that read a wallet's balance of each token. The calldata is the same for all tokens, so it is encoded once. */
 function buildBalanceCalls(wallet: Address, tokens: readonly Address[]): ContractCall<bigint>[] {
-  const { data, decode } = buildContractCall(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
+  const { data, decode } = buildCall(MULTICALL3, erc20Abi, 'balanceOf', [wallet])
   return tokens.map((to) => ({ to, data, decode }))
 }
 

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, requireValue } from '../../chain/call.ts'
 import { MULTICALL3, multicall3Abi } from '../../chain/multicall.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { min } from '../../core/bigint.ts'
@@ -24,9 +24,9 @@ export type Cooldown = {
  */
 export function readCooldown({ address }: Pick<CooldownVault, 'address'>, account: Address): ReadPlan<() => Cooldown> {
   const calls = {
-    duration: buildContractCall(address, cooldownAbi, 'cooldownDuration', []),
-    cooldown: buildContractCall(address, cooldownAbi, 'cooldowns', [account]),
-    now: buildContractCall(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
+    duration: buildCall(address, cooldownAbi, 'cooldownDuration', []),
+    cooldown: buildCall(address, cooldownAbi, 'cooldowns', [account]),
+    now: buildCall(MULTICALL3, multicall3Abi, 'getCurrentBlockTimestamp', []),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => {
     const duration = requireValue(answers.duration)

@@ -1,4 +1,4 @@
-import { buildContractCall } from '../../chain/call.ts'
+import { buildCall } from '../../chain/call.ts'
 import { buildReadPlan, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { erc4626DepositTerms, UNOWNED_ACCOUNT } from '../erc4626/deposit.ts'
 import { shareValue } from '../erc4626/price.ts'
@@ -16,7 +16,7 @@ type Target = Pick<CooldownVault, 'address' | 'shareDecimals'>
 
 /** Reads the duration of a cooldown begun now, in seconds; undefined if the vault does not report it. */
 function durationOf({ address }: Target): ReadPlan<number | undefined> {
-  const calls = { duration: buildContractCall(address, cooldownAbi, 'cooldownDuration', []) }
+  const calls = { duration: buildCall(address, cooldownAbi, 'cooldownDuration', []) }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers.duration)
 }
 
@@ -30,9 +30,9 @@ function withCooldown<T extends { readonly terms: ReadTerms }>([read, seconds]: 
 /** Reads the address of the silo, which holds assets during a cooldown; undefined if the contract has no cooldown. */
 function interfaceOf({ address }: VaultCandidate) {
   const calls = {
-    duration: buildContractCall(address, cooldownAbi, 'cooldownDuration', []),
-    silo: buildContractCall(address, cooldownAbi, 'silo', []),
-    cooldown: buildContractCall(address, cooldownAbi, 'cooldowns', [UNOWNED_ACCOUNT]),
+    duration: buildCall(address, cooldownAbi, 'cooldownDuration', []),
+    silo: buildCall(address, cooldownAbi, 'silo', []),
+    cooldown: buildCall(address, cooldownAbi, 'cooldowns', [UNOWNED_ACCOUNT]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { duration, silo, cooldown } }) =>
     duration === undefined || cooldown === undefined ? undefined : silo,

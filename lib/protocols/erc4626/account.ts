@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { type AccountSnapshot, NO_REQUESTS } from '../protocol.ts'
@@ -11,7 +11,7 @@ export function erc4626Account(vault: TokenizedVault, user: Address): ReadPlan<A
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const calls = {
-    shares: buildContractCall(shareToken, erc20Abi, 'balanceOf', [user]),
+    shares: buildCall(shareToken, erc20Abi, 'balanceOf', [user]),
     sharePrice: sharePrice(vault),
     precisePrice: price.call,
   }

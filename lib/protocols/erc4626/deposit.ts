@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, type ReturnValues, requireValue } from '../../chain/call.ts'
+import { buildCall, type ReturnValues, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { MAX_UINT256 } from '../../core/codecs.ts'
@@ -20,8 +20,8 @@ const NO_LIMIT = 2n ** 100n
 /** Returns the calls that read a vault's deposit limit for an account. `parseLimits` parses their results. */
 export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
   return {
-    maxDeposit: buildContractCall(address, vaultAbi, 'maxDeposit', [account]),
-    liquidityAdapter: buildContractCall(address, vaultAbi, 'liquidityAdapter', []),
+    maxDeposit: buildCall(address, vaultAbi, 'maxDeposit', [account]),
+    liquidityAdapter: buildCall(address, vaultAbi, 'liquidityAdapter', []),
   }
 }
 
@@ -55,11 +55,11 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
   const price = precisePrice(vault)
   const calls = {
     // The result of a preview includes fees and ignores limits (EIP-4626).
-    shares: buildContractCall(address, vaultAbi, 'previewDeposit', [amount]),
+    shares: buildCall(address, vaultAbi, 'previewDeposit', [amount]),
     price: price.call,
-    paused: buildContractCall(address, vaultAbi, 'paused', []),
+    paused: buildCall(address, vaultAbi, 'paused', []),
     ...limitCalls(address, account),
-    allowance: buildContractCall(asset, erc20Abi, 'allowance', [account, address]),
+    allowance: buildCall(asset, erc20Abi, 'allowance', [account, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
     // Vaults with a liquidity adapter (Morpho Vault V2) always report a limit of 0. Only the simulation then shows if

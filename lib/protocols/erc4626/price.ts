@@ -1,10 +1,10 @@
-import { buildContractCall, type ContractCall } from '../../chain/call.ts'
+import { buildCall, type ContractCall } from '../../chain/call.ts'
 import { vaultAbi } from '../abi.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 
 /** Returns the call that values these shares, in the asset's smallest unit. */
 export function shareValue({ address }: Pick<TokenizedVault, 'address'>, shares: bigint): ContractCall<bigint> {
-  return buildContractCall(address, vaultAbi, 'convertToAssets', [shares])
+  return buildCall(address, vaultAbi, 'convertToAssets', [shares])
 }
 
 /** Returns the call that values one whole share, in the asset's smallest unit. */
@@ -29,7 +29,7 @@ export function precisePrice({ address, shareDecimals }: Pick<TokenizedVault, 'a
 } {
   const many = 10n ** BigInt(Math.min(shareDecimals + MORE_DIGITS, MAX_DIGITS))
   return {
-    call: buildContractCall(address, vaultAbi, 'convertToAssets', [many]),
+    call: buildCall(address, vaultAbi, 'convertToAssets', [many]),
     worth: (price) => (shares) => (shares * price) / many,
   }
 }

@@ -1,4 +1,4 @@
-import { buildContractCall } from '../../chain/call.ts'
+import { buildCall } from '../../chain/call.ts'
 import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { vaultAbi } from '../abi.ts'
 import type { Overview, Protocol } from '../protocol.ts'
@@ -16,7 +16,7 @@ export function erc4626Overview(vault: Pick<TokenizedVault, 'address' | 'shareDe
   const { address } = vault
   const calls = {
     sharePrice: sharePrice(vault),
-    totalAssets: buildContractCall(address, vaultAbi, 'totalAssets', []),
+    totalAssets: buildCall(address, vaultAbi, 'totalAssets', []),
     ...limitCalls(address),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { sharePrice, totalAssets, ...answers } }) => {

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, type ContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, type ContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { min } from '../../core/bigint.ts'
@@ -25,15 +25,15 @@ export function erc4626WithdrawalTerms(
   const price = precisePrice(vault)
   const isOfAssets = amount !== 'max' && 'assets' in amount
   const calls = {
-    paused: buildContractCall(address, vaultAbi, 'paused', []),
-    balance: buildContractCall(shareToken, erc20Abi, 'balanceOf', [account]),
+    paused: buildCall(address, vaultAbi, 'paused', []),
+    balance: buildCall(shareToken, erc20Abi, 'balanceOf', [account]),
     price: price.call,
     // The result of a preview includes fees and ignores limits (EIP-4626).
-    previewWithdraw: buildContractCall(address, vaultAbi, 'previewWithdraw', [isOfAssets ? amount.assets : 0n]),
-    previewRedeem: buildContractCall(address, vaultAbi, 'previewRedeem', [
+    previewWithdraw: buildCall(address, vaultAbi, 'previewWithdraw', [isOfAssets ? amount.assets : 0n]),
+    previewRedeem: buildCall(address, vaultAbi, 'previewRedeem', [
       amount !== 'max' && !isOfAssets ? amount.shares : 0n,
     ]),
-    limit: buildContractCall(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
+    limit: buildCall(address, vaultAbi, isOfAssets ? 'maxWithdraw' : 'maxRedeem', [account]),
     ...(maxMint && { maxMint }),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => async () => {

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, type ContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, type ContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { inBatches } from '../../core/batches.ts'
@@ -31,12 +31,12 @@ export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
   const price = precisePrice(vault)
   const calls = {
-    shares: buildContractCall(shareToken, erc20Abi, 'balanceOf', [account]),
-    maxDeposit: buildContractCall(address, erc7540Abi, 'maxDeposit', [account]),
-    maxMint: buildContractCall(address, erc7540Abi, 'maxMint', [account]),
-    maxRedeem: buildContractCall(address, erc7540Abi, 'maxRedeem', [account]),
-    maxWithdraw: buildContractCall(address, erc7540Abi, 'maxWithdraw', [account]),
-    sharePrice: buildContractCall(address, erc7540Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
+    shares: buildCall(shareToken, erc20Abi, 'balanceOf', [account]),
+    maxDeposit: buildCall(address, erc7540Abi, 'maxDeposit', [account]),
+    maxMint: buildCall(address, erc7540Abi, 'maxMint', [account]),
+    maxRedeem: buildCall(address, erc7540Abi, 'maxRedeem', [account]),
+    maxWithdraw: buildCall(address, erc7540Abi, 'maxWithdraw', [account]),
+    sharePrice: buildCall(address, erc7540Abi, 'convertToAssets', [10n ** BigInt(shareDecimals)]),
     precisePrice: price.call,
   }
   const own = buildReadPlan({ address, slots: {}, calls }, ({ answers }) => answers)
@@ -124,9 +124,7 @@ function openRequests(
   const cancels = canCancel(vault, kind)
   const names = cancels ? [pending, cancelled] : [pending]
   const calls: Record<string, ContractCall<bigint>> = Object.fromEntries(
-    ids.flatMap((id) =>
-      names.map((name) => [`${name} ${id}`, buildContractCall(address, erc7540Abi, name, [id, account])]),
-    ),
+    ids.flatMap((id) => names.map((name) => [`${name} ${id}`, buildCall(address, erc7540Abi, name, [id, account])])),
   )
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
     pending: sum(ids.map((id) => requireValue(answers[`${pending} ${id}`]))),

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
@@ -22,9 +22,9 @@ const CANCELS_REDEMPTIONS = '0xe76cffc7'
 
 function readInterfaces(address: Address) {
   const calls = {
-    isRedemptionAsync: buildContractCall(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
-    cancelsDeposits: buildContractCall(address, erc7540Abi, 'supportsInterface', [CANCELS_DEPOSITS]),
-    cancelsRedemptions: buildContractCall(address, erc7540Abi, 'supportsInterface', [CANCELS_REDEMPTIONS]),
+    isRedemptionAsync: buildCall(address, erc7540Abi, 'supportsInterface', [ASYNC_REDEMPTION]),
+    cancelsDeposits: buildCall(address, erc7540Abi, 'supportsInterface', [CANCELS_DEPOSITS]),
+    cancelsRedemptions: buildCall(address, erc7540Abi, 'supportsInterface', [CANCELS_REDEMPTIONS]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => ({
     isRedemptionAsync: answers.isRedemptionAsync === true,
@@ -52,9 +52,9 @@ function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | nu
 function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Overview> {
   const { address, shareToken, shareDecimals } = vault
   const calls = {
-    symbol: buildContractCall(shareToken, erc20Abi, 'symbol', []),
-    totalSupply: buildContractCall(shareToken, erc20Abi, 'totalSupply', []),
-    totalAssets: buildContractCall(address, erc7540Abi, 'totalAssets', []),
+    symbol: buildCall(shareToken, erc20Abi, 'symbol', []),
+    totalSupply: buildCall(shareToken, erc20Abi, 'totalSupply', []),
+    totalAssets: buildCall(address, erc7540Abi, 'totalAssets', []),
     sharePrice: sharePrice(vault),
     ...limitCalls(address),
   }
@@ -91,10 +91,10 @@ function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): Re
   }
   const price = precisePrice(vault)
   const calls = {
-    shares: buildContractCall(address, erc7540Abi, 'convertToShares', [amount]),
+    shares: buildCall(address, erc7540Abi, 'convertToShares', [amount]),
     price: price.call,
-    allowance: buildContractCall(asset, erc20Abi, 'allowance', [account, address]),
-    isCancelling: buildContractCall(address, erc7540Abi, 'pendingCancelDepositRequest', [0n, account]),
+    allowance: buildCall(asset, erc20Abi, 'allowance', [account, address]),
+    isCancelling: buildCall(address, erc7540Abi, 'pendingCancelDepositRequest', [0n, account]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => ({
     allowance: requireValue(answers.allowance),

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, requireValue } from '../../chain/call.ts'
 import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
 import {
@@ -26,8 +26,8 @@ export function erc7540ClaimTerms(
 ): ReadPlan<ClaimTerms> {
   const isDeposit = kind === 'deposit'
   const calls = {
-    assets: buildContractCall(address, erc7540Abi, isDeposit ? 'maxDeposit' : 'maxWithdraw', [account]),
-    shares: buildContractCall(address, erc7540Abi, isDeposit ? 'maxMint' : 'maxRedeem', [account]),
+    assets: buildCall(address, erc7540Abi, isDeposit ? 'maxDeposit' : 'maxWithdraw', [account]),
+    shares: buildCall(address, erc7540Abi, isDeposit ? 'maxMint' : 'maxRedeem', [account]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
     const claimable = { assets: requireValue(answers.assets), shares: requireValue(answers.shares) }
@@ -103,9 +103,9 @@ function requestState(
   const { address } = vault
   const { pending, isCancelling, cancelled } = REQUEST_CALLS[kind]
   const calls = {
-    pending: buildContractCall(address, erc7540Abi, pending, [requestId, account]),
-    isCancelling: buildContractCall(address, erc7540Abi, isCancelling, [requestId, account]),
-    cancelled: buildContractCall(address, erc7540Abi, cancelled, [requestId, account]),
+    pending: buildCall(address, erc7540Abi, pending, [requestId, account]),
+    isCancelling: buildCall(address, erc7540Abi, isCancelling, [requestId, account]),
+    cancelled: buildCall(address, erc7540Abi, cancelled, [requestId, account]),
   }
   const cancels = canCancel(vault, kind)
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
@@ -124,13 +124,13 @@ export function erc7540OpenRequest(
   const { address } = vault
   const names = REQUEST_CALLS[kind]
   const calls = {
-    pending: buildContractCall(address, erc7540Abi, names.pending, [requestId, account]),
-    claimable: buildContractCall(address, erc7540Abi, names.claimable, [requestId, account]),
-    cancelled: buildContractCall(address, erc7540Abi, names.cancelled, [requestId, account]),
+    pending: buildCall(address, erc7540Abi, names.pending, [requestId, account]),
+    claimable: buildCall(address, erc7540Abi, names.claimable, [requestId, account]),
+    cancelled: buildCall(address, erc7540Abi, names.cancelled, [requestId, account]),
     // `most` and `mostGiven` are totals of all requests, not of those with this id. `mostGiven / most` is the rate of a
     // claim.
-    most: buildContractCall(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
-    mostGiven: buildContractCall(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
+    most: buildCall(address, erc7540Abi, kind === 'deposit' ? 'maxDeposit' : 'maxRedeem', [account]),
+    mostGiven: buildCall(address, erc7540Abi, kind === 'deposit' ? 'maxMint' : 'maxWithdraw', [account]),
   }
   return buildReadPlan(
     { address, slots: {}, calls },

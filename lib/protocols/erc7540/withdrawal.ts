@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { buildContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
@@ -23,19 +23,19 @@ export function erc7540WithdrawalTerms(
 ): ReadPlan<Completion<WithdrawalTerms>> {
   const { address, shareToken, isDepositAsync, isRedemptionAsync, cancelsRedemptions } = vault
   if (!isRedemptionAsync) {
-    return erc4626WithdrawalTerms(vault, account, amount, buildContractCall(address, erc7540Abi, 'maxMint', [account]))
+    return erc4626WithdrawalTerms(vault, account, amount, buildCall(address, erc7540Abi, 'maxMint', [account]))
   }
   const price = precisePrice(vault)
   const assets = amount !== 'max' && 'assets' in amount ? amount.assets : undefined
   const calls = {
-    balance: buildContractCall(shareToken, erc20Abi, 'balanceOf', [account]),
-    maxMint: buildContractCall(address, erc7540Abi, 'maxMint', [account]),
-    maxRedeem: buildContractCall(address, erc7540Abi, 'maxRedeem', [account]),
-    pending: buildContractCall(address, erc7540Abi, 'pendingRedeemRequest', [0n, account]),
-    isCancelling: buildContractCall(address, erc7540Abi, 'pendingCancelRedeemRequest', [0n, account]),
-    cancelled: buildContractCall(address, erc7540Abi, 'claimableCancelRedeemRequest', [0n, account]),
+    balance: buildCall(shareToken, erc20Abi, 'balanceOf', [account]),
+    maxMint: buildCall(address, erc7540Abi, 'maxMint', [account]),
+    maxRedeem: buildCall(address, erc7540Abi, 'maxRedeem', [account]),
+    pending: buildCall(address, erc7540Abi, 'pendingRedeemRequest', [0n, account]),
+    isCancelling: buildCall(address, erc7540Abi, 'pendingCancelRedeemRequest', [0n, account]),
+    cancelled: buildCall(address, erc7540Abi, 'claimableCancelRedeemRequest', [0n, account]),
     price: price.call,
-    shares: buildContractCall(address, erc7540Abi, 'convertToShares', [assets ?? 0n]),
+    shares: buildCall(address, erc7540Abi, 'convertToShares', [assets ?? 0n]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => async (): Promise<WithdrawalTerms> => {
     const inWallet = requireValue(answers.balance)

@@ -1,5 +1,5 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
-import { buildContractCall, type ContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, type ContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import {
   buildReadPlan,
@@ -137,8 +137,8 @@ export function readLagoonSafe({
   safe,
 }: LagoonVault): ReadPlan<(state: LagoonState) => bigint | undefined> {
   const calls = {
-    balance: buildContractCall(asset, erc20Abi, 'balanceOf', [safe]),
-    allowance: buildContractCall(asset, erc20Abi, 'allowance', [safe, address]),
+    balance: buildCall(asset, erc20Abi, 'balanceOf', [safe]),
+    allowance: buildCall(asset, erc20Abi, 'allowance', [safe, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
     // The safe in the vault's record may have been replaced since. Its balance and allowance then say nothing about the
@@ -155,20 +155,20 @@ function vaultReads(vault: ReadableVault) {
     address,
     slots: vaultSlots,
     calls: {
-      version: buildContractCall(address, lagoonAbi, 'version', []),
-      pendingSilo: buildContractCall(address, lagoonAbi, 'pendingSilo', []),
-      owner: buildContractCall(address, lagoonAbi, 'owner', []),
-      safe: buildContractCall(address, lagoonAbi, 'safe', []),
-      isTotalAssetsValid: buildContractCall(address, lagoonAbi, 'isTotalAssetsValid', []),
-      paused: buildContractCall(address, lagoonAbi, 'paused', []),
-      totalAssets: buildContractCall(address, lagoonAbi, 'totalAssets', []),
-      sharePrice: buildContractCall(address, lagoonAbi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
-      symbol: buildContractCall(address, erc20Abi, 'symbol', []),
-      totalSupply: buildContractCall(address, erc20Abi, 'totalSupply', []),
-      siloAssets: buildContractCall(asset, erc20Abi, 'balanceOf', [silo]),
-      siloShares: buildContractCall(address, erc20Abi, 'balanceOf', [silo]),
-      rates: buildContractCall(address, lagoonAbi, 'feeRates', []),
-      firstRates: buildContractCall(address, firstRatesAbi, 'feeRates', []),
+      version: buildCall(address, lagoonAbi, 'version', []),
+      pendingSilo: buildCall(address, lagoonAbi, 'pendingSilo', []),
+      owner: buildCall(address, lagoonAbi, 'owner', []),
+      safe: buildCall(address, lagoonAbi, 'safe', []),
+      isTotalAssetsValid: buildCall(address, lagoonAbi, 'isTotalAssetsValid', []),
+      paused: buildCall(address, lagoonAbi, 'paused', []),
+      totalAssets: buildCall(address, lagoonAbi, 'totalAssets', []),
+      sharePrice: buildCall(address, lagoonAbi, 'convertToAssets', [10n ** BigInt(vault.shareDecimals)]),
+      symbol: buildCall(address, erc20Abi, 'symbol', []),
+      totalSupply: buildCall(address, erc20Abi, 'totalSupply', []),
+      siloAssets: buildCall(asset, erc20Abi, 'balanceOf', [silo]),
+      siloShares: buildCall(address, erc20Abi, 'balanceOf', [silo]),
+      rates: buildCall(address, lagoonAbi, 'feeRates', []),
+      firstRates: buildCall(address, firstRatesAbi, 'feeRates', []),
     },
   } satisfies NamedReads
 }
@@ -186,18 +186,18 @@ function accountReads(vault: LagoonVault, account: Address, payer: Address) {
     calls: {
       ...calls,
       // The request id 0 stands for the account's last request.
-      pendingAssets: buildContractCall(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
-      claimableAssets: buildContractCall(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
-      maxMint: buildContractCall(address, lagoonAbi, 'maxMint', [account]),
-      pendingRedeemShares: buildContractCall(address, lagoonAbi, 'pendingRedeemRequest', [0n, account]),
-      redeemableShares: buildContractCall(address, lagoonAbi, 'claimableRedeemRequest', [0n, account]),
-      maxWithdraw: buildContractCall(address, lagoonAbi, 'maxWithdraw', [account]),
-      shares: buildContractCall(address, erc20Abi, 'balanceOf', [account]),
-      isWhitelisted: buildContractCall(address, lagoonAbi, 'isWhitelisted', [account]),
-      isAllowed: buildContractCall(address, lagoonAbi, 'isAllowed', [account]),
-      payerIsWhitelisted: buildContractCall(address, lagoonAbi, 'isWhitelisted', [payer]),
-      payerIsAllowed: buildContractCall(address, lagoonAbi, 'isAllowed', [payer]),
-      allowance: buildContractCall(asset, erc20Abi, 'allowance', [account, address]),
+      pendingAssets: buildCall(address, lagoonAbi, 'pendingDepositRequest', [0n, account]),
+      claimableAssets: buildCall(address, lagoonAbi, 'claimableDepositRequest', [0n, account]),
+      maxMint: buildCall(address, lagoonAbi, 'maxMint', [account]),
+      pendingRedeemShares: buildCall(address, lagoonAbi, 'pendingRedeemRequest', [0n, account]),
+      redeemableShares: buildCall(address, lagoonAbi, 'claimableRedeemRequest', [0n, account]),
+      maxWithdraw: buildCall(address, lagoonAbi, 'maxWithdraw', [account]),
+      shares: buildCall(address, erc20Abi, 'balanceOf', [account]),
+      isWhitelisted: buildCall(address, lagoonAbi, 'isWhitelisted', [account]),
+      isAllowed: buildCall(address, lagoonAbi, 'isAllowed', [account]),
+      payerIsWhitelisted: buildCall(address, lagoonAbi, 'isWhitelisted', [payer]),
+      payerIsAllowed: buildCall(address, lagoonAbi, 'isAllowed', [payer]),
+      allowance: buildCall(asset, erc20Abi, 'allowance', [account, address]),
     },
   } satisfies NamedReads
 }
@@ -290,7 +290,7 @@ export async function readClaimableShares(
   if (generation !== '0.6') {
     return readConversion(
       reader,
-      buildContractCall(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]),
+      buildCall(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]),
       at,
     )
   }
@@ -314,7 +314,7 @@ export async function readRedeemableAssets(
   if (generation !== '0.6') {
     return readConversion(
       reader,
-      buildContractCall(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]),
+      buildCall(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]),
       at,
     )
   }

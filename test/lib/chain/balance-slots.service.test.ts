@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { expect } from 'vitest'
 import { amountWord, buildBalanceSlotTest } from '../../../lib/chain/balance-slots.ts'
-import { buildContractCall } from '../../../lib/chain/call.ts'
+import { buildCall } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import {
   overriddenSimulationRequest,
@@ -34,7 +34,7 @@ test.for([
   const [chain] = service.backends.chains
   if (!chain) throw new Error('There is no chain.')
   await callRpc(chain, [{ method: 'anvil_setCode', params: [TOKEN, `0x${program}${RETURN_WORD}`] }])
-  const balanceOf = buildContractCall(TOKEN, erc20Abi, 'balanceOf', [ACCOUNT])
+  const balanceOf = buildCall(TOKEN, erc20Abi, 'balanceOf', [ACCOUNT])
   const readOn = async (storage: StorageOverrides) => {
     const blocks = [[{ to: balanceOf.to, data: balanceOf.data, value: 0n }]]
     const [result] = await callRpc(chain, [overriddenSimulationRequest(ACCOUNT, blocks, { storage })])

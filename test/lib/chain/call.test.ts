@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
 import { expect, test } from 'vitest'
-import { buildContractCall } from '../../../lib/chain/call.ts'
+import { buildCall } from '../../../lib/chain/call.ts'
 import { runs } from '../../support/runs.ts'
 
 const TO = '0x00000000000000000000000000000000000000A1'
@@ -51,7 +51,7 @@ test('A view is encoded and its return data decoded as viem does, for any argume
       // Words larger than an address are excluded. Solidity refuses them, and viem cuts them off.
       fc.pre(functionName !== 'address_' || data.length < 66 || data.startsWith(`0x${'0'.repeat(24)}`))
       // The casts are needed, because the types of both encoders expect one known function.
-      const own = buildContractCall(TO, abi as Abi, functionName, args)
+      const own = buildCall(TO, abi as Abi, functionName, args)
       // Viem decodes with the first function of a name, so its ABI contains only the called function.
       const item = abi.filter((item) => item.name === functionName && item.inputs.length === args.length)
       expect(own.data).toBe(encodeFunctionData({ abi: item as Abi, functionName, args }))
@@ -64,9 +64,7 @@ test('A view is encoded and its return data decoded as viem does, for any argume
 })
 
 test('A word larger than an address throws', () => {
-  expect(() => buildContractCall(TO, abi as Abi, 'address_', [TO]).decode(`0x${'f'.repeat(64)}`)).toThrow(
-    'not an address',
-  )
+  expect(() => buildCall(TO, abi as Abi, 'address_', [TO]).decode(`0x${'f'.repeat(64)}`)).toThrow('not an address')
 })
 
 test.for<[string, unknown[]]>([
@@ -77,5 +75,5 @@ test.for<[string, unknown[]]>([
   ['same', [1n]],
   ['nothing', []],
 ])('A call of %s with %s throws', ([functionName, args]) => {
-  expect(() => buildContractCall(TO, abi as Abi, functionName, args)).toThrow()
+  expect(() => buildCall(TO, abi as Abi, functionName, args)).toThrow()
 })

@@ -1,6 +1,6 @@
 import { type Address, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
-import { buildContractCall } from '../../../lib/chain/call.ts'
+import { buildCall } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
 import { type ChainReader, createChainReader, type ReadPlan } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
@@ -8,7 +8,7 @@ import type { RpcRequest } from '../../../lib/chain/rpc.ts'
 
 function planOf(index: number): ReadPlan<unknown> {
   const address: Address = numberToHex(index + 1, { size: 20 })
-  return { address, slots: [], calls: [buildContractCall(address, erc20Abi, 'symbol', [])], parse: () => undefined }
+  return { address, slots: [], calls: [buildCall(address, erc20Abi, 'symbol', [])], parse: () => undefined }
 }
 
 function openReader() {

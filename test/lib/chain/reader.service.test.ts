@@ -1,7 +1,7 @@
 import { type Address, type Hex, numberToHex, parseAbi, toHex } from 'viem'
 import { getBlock, getStorageAt, readContract } from 'viem/actions'
 import { test as base, describe, expect } from 'vitest'
-import { buildContractCall } from '../../../lib/chain/call.ts'
+import { buildCall } from '../../../lib/chain/call.ts'
 import { createRpc } from '../../../lib/chain/nodes.ts'
 import { buildReadPlan, type ChainReader, createChainReader, type ReadPlan } from '../../../lib/chain/reader.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
@@ -52,9 +52,9 @@ const test = base
 
 function vaultQuery({ token }: World, vault: Address) {
   const calls = {
-    name: buildContractCall(vault, abi, 'name', []),
-    minted: buildContractCall(token, abi, 'totalSupply', []),
-    absent: buildContractCall(vault, abi, 'noSuchFunction', []),
+    name: buildCall(vault, abi, 'name', []),
+    minted: buildCall(token, abi, 'totalSupply', []),
+    absent: buildCall(vault, abi, 'noSuchFunction', []),
   }
   return buildReadPlan({ address: vault, slots: { proposal: PROPOSAL, epochs: EPOCHS }, calls }, (reading) => reading)
 }
@@ -157,7 +157,7 @@ describe('A read', () => {
   }) => {
     const recorded = recording(rpc)
     const supply = buildReadPlan(
-      { address: world.token, slots: {}, calls: { minted: buildContractCall(world.token, abi, 'totalSupply', []) } },
+      { address: world.token, slots: {}, calls: { minted: buildCall(world.token, abi, 'totalSupply', []) } },
       ({ answers }) => answers.minted,
     )
     const queries: ReadPlan<unknown>[] = [vaultQuery(world, world.other), supply, vaultQuery(world, world.vault)]
@@ -449,7 +449,7 @@ describe('A read of contracts that may be broken', () => {
   // The bytecode is an invalid instruction, which uses up all gas of a call.
   const BURNING: Hex = '0xfe'
   const BROKEN: Address = '0x00000000000000000000000000000000000000fe'
-  const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, buildContractCall(BROKEN, abi, 'name', [])])
+  const names = Array.from({ length: 5 }, (_, i) => [`name ${i}`, buildCall(BROKEN, abi, 'name', [])])
   const BROKEN_QUERY: ReadPlan<unknown> = buildReadPlan(
     { address: BROKEN, slots: {}, calls: Object.fromEntries(names) },
     (all) => all,
