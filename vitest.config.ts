@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { CpuReporter } from './test/support/cpu-reporter.ts'
-import { KINDS } from './test/support/kinds.ts'
+import { TEST_KINDS } from './test/support/kinds.ts'
 
 /** Matches test files that start processes. They take longer than their size suggests. */
 const SLOW = /\/test\/(infra\/template|sandbox\/start|vault-guides)/
@@ -49,10 +49,10 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...KINDS.map(endingOf)],
+          exclude: [...configDefaults.exclude, ...TEST_KINDS.map(endingOf)],
         },
       },
-      ...KINDS.map((kind) => ({
+      ...TEST_KINDS.map((kind) => ({
         extends: true as const,
         test: { name: kind, include: [endingOf(kind)], ...timesOf(kind) },
       })),

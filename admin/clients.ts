@@ -1,5 +1,16 @@
 import * as z from 'zod'
-import { all, any, beginsWith, type Condition, exists, is, missing, set, sizeIs, take } from '../lib/aws/conditions.ts'
+import {
+  all,
+  any,
+  beginsWith,
+  type Condition,
+  exists,
+  is,
+  missing,
+  removeElements,
+  set,
+  sizeIs,
+} from '../lib/aws/conditions.ts'
 import type { OperatorTable } from '../lib/aws/operator-table.ts'
 import { buildItem } from '../lib/aws/table.ts'
 import { ApiKey } from '../lib/clients/client.ts'
@@ -7,11 +18,11 @@ import { KeyLimits } from '../lib/clients/key-limits.ts'
 import {
   buildListingWrites,
   chainVaultKey,
+  createVaultLister,
   listedVaultsStore,
   vaultClientsKey,
-  vaultLister,
 } from '../lib/clients/listed-vaults-store.ts'
-import { apiKeyKey, clientsStore, Profile, profileKey, vaultKey } from '../lib/clients/store.ts'
+import { apiKeyKey, ClientProfile, clientsStore, clientVaultKey, profileKey } from '../lib/clients/store.ts'
 import { Timestamp } from '../lib/core/codecs.ts'
 import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { Vault, type VaultKey } from '../lib/vaults/vault.ts'
@@ -35,28 +46,28 @@ export function clientsAdminStore(table: OperatorTable) {
     ...clientsStore(table),
     listVaultsOnChain: listed.list,
     listClientsOf: listed.listClientsOf,
-    relistVaults: vaultLister(table).relist,
+    relistVaults: createVaultLister(table).relist,
 
     /** Lists all clients without their vaults, oldest first; reads the whole table. */
-    async list(): Promise<Profile[]> {
-      return inOrder(z.array(Profile).parse(await scan(is('sk', '=', 'CLIENT'))))
+    async list(): Promise<ClientProfile[]> {
+      return inOrder(z.array(ClientProfile).parse(await scan(is('sk', '=', 'CLIENT'))))
     },
 
     /** Lists all clients with their API keys, without their vaults, oldest first; reads the whole table. */
-    async listWithKeys(): Promise<(Profile & { readonly keys: readonly ApiKey[] })[]> {
+    async listWithKeys(): Promise<(ClientProfile & { readonly keys: readonly ApiKey[] })[]> {
       const items = await scan(any(is('sk', '=', 'CLIENT'), beginsWith('sk', 'KEY#')))
       const [profiles = [], keys = []] = [true, false].map((isProfile) =>
         items.filter(({ sk }) => (sk === 'CLIENT') === isProfile),
       )
       const keysOf = Map.groupBy(keys, ({ pk }) => pk)
-      return inOrder(z.array(Profile).parse(profiles)).map((profile) => ({
+      return inOrder(z.array(ClientProfile).parse(profiles)).map((profile) => ({
         ...profile,
         keys: z.array(ApiKey).parse(keysOf.get(profileKey(profile.clientId).pk) ?? []),
       }))
     },
 
     /** Adds a client; returns false if a client with the same id exists. */
-    create: (client: Profile): Promise<boolean> => table.add(Profile, profileKey(client.clientId), client),
+    create: (client: ClientProfile): Promise<boolean> => table.add(ClientProfile, profileKey(client.clientId), client),
 
     /** Adds an API key to a client; returns false if the client has a key with this id. */
     putKey: (clientId: string, key: ApiKey): Promise<boolean> => table.add(ApiKey, apiKeyKey(clientId, key.keyId), key),
@@ -79,7 +90,7 @@ export function clientsAdminStore(table: OperatorTable) {
      * has the vault already.
      */
     async putVault(clientId: string, vault: Vault): Promise<boolean> {
-      const item = buildItem(Vault, vaultKey(clientId, vault.chainId, vault.address), vault)
+      const item = buildItem(Vault, clientVaultKey(clientId, vault.chainId, vault.address), vault)
       const refused = await table.transact([{ put: item, when: missing('pk') }, ...buildListingWrites(clientId, vault)])
       return refused.length === 0
     },
@@ -95,9 +106,9 @@ export function clientsAdminStore(table: OperatorTable) {
         const isListed = clientIds.includes(clientId)
         const isLast = isListed && clientIds.length === 1
         const refused = await table.transact([
-          { delete: vaultKey(clientId, vault.chainId, vault.address), when: exists('pk') },
+          { delete: clientVaultKey(clientId, vault.chainId, vault.address), when: exists('pk') },
           ...(isListed && !isLast
-            ? [{ update: clients, changes: [take('clients', clientId)], when: sizeIs('clients', '>', 1) }]
+            ? [{ update: clients, changes: [removeElements('clients', clientId)], when: sizeIs('clients', '>', 1) }]
             : []),
           ...(isLast
             ? [{ delete: clients, when: is('clients', '=', new Set([clientId])) }, { delete: chainVaultKey(vault) }]
@@ -118,7 +129,7 @@ export function clientsAdminStore(table: OperatorTable) {
   }
 }
 
-function inOrder(profiles: readonly Profile[]): Profile[] {
+function inOrder(profiles: readonly ClientProfile[]): ClientProfile[] {
   return profiles.toSorted((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
 }
 

@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import * as z from 'zod'
-import { AppError, defineError } from '../lib/core/errors.ts'
+import { AppError, getErrorDefinition } from '../lib/core/errors.ts'
 import { type Admin, AdminError } from './admin.ts'
 import { type Command, optionHelp } from './command.ts'
 import { COMMANDS } from './commands.ts'
@@ -31,7 +31,7 @@ export async function runCommandLine(
 /** Describes a failure to the operator, without details for programmers. */
 export function describeFailure(error: unknown): string {
   if (error instanceof z.ZodError) return error.issues.map(describeIssue).join('\n')
-  if (error instanceof AppError) return `${error.message}. ${defineError(error.code).message}`
+  if (error instanceof AppError) return `${error.message}. ${getErrorDefinition(error.code).message}`
   if (error instanceof AdminError) return error.message
   if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) {
     return error.message.split('. ', 1)[0] ?? error.message

@@ -1,4 +1,4 @@
-import type { RateLimits } from '../lib/accounts/rate-limits.ts'
+import type { AttemptLimits } from '../lib/accounts/rate-limits.ts'
 import type { RelyingParty } from '../lib/accounts/relying-party.ts'
 
 /** Stages that run on AWS. */
@@ -16,7 +16,7 @@ export type Environment = {
    * passkeys work with it only.
    */
   readonly relyingParty: Omit<RelyingParty, 'webOrigins'>
-  readonly rateLimits: RateLimits
+  readonly rateLimits: AttemptLimits
 }
 
 /** Usual origins of web pages under development with Next, Vite and Expo. */

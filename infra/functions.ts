@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix'
 import { consumers, endpoints, jobs } from '../functions/contracts.ts'
 import type { EndpointContract, JobContract, QueueContract } from '../lib/frame/contract.ts'
-import type { Access } from '../lib/frame/resources.ts'
+import type { TablePermission } from '../lib/frame/resources.ts'
 import { type Stage, stackName } from './environments.ts'
 import type { TABLES, TableKey } from './tables.ts'
 
@@ -11,7 +11,7 @@ export type FunctionName = keyof typeof endpoints | keyof typeof jobs | keyof ty
 type IndexOf<Table extends TableKey> = (typeof TABLES)[Table]['indexes'][number]['name']
 
 /** Access that a function may have to a table. A query may name only an index of that table. */
-type AccessTo<Table extends TableKey> = Exclude<Access, `Query ${string}`> | `Query ${IndexOf<Table>}`
+type AccessTo<Table extends TableKey> = Exclude<TablePermission, `Query ${string}`> | `Query ${IndexOf<Table>}`
 type AllowedAccess = { readonly uses: { readonly [Table in TableKey]?: readonly AccessTo<Table>[] } }
 
 const endpointsByName: Readonly<Record<keyof typeof endpoints, EndpointContract & AllowedAccess>> = endpoints

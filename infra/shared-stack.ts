@@ -5,7 +5,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { ArnFormat, Duration, RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { type Contract, listUses } from '../lib/frame/contract.ts'
-import { EDGE_VARIABLE, type Edge } from '../lib/frame/edge.ts'
+import { EDGE_VARIABLE, type EdgeSettings } from '../lib/frame/edge.ts'
 import { buildVariables, type Resource, type SecretResource, type Uses } from '../lib/frame/resources.ts'
 import { Alarms, addAlarmsTopic } from './alarms.ts'
 import { addBudget } from './budget.ts'
@@ -130,7 +130,7 @@ export class SharedStack extends Stack {
   #edgeVariable(): Readonly<Record<string, string>> {
     if (!this.#environment.edge) return {}
     const { keys, isOnlyWay } = this.#environment.edge
-    return { [EDGE_VARIABLE]: JSON.stringify({ keys, isOnlyWay } satisfies Edge) }
+    return { [EDGE_VARIABLE]: JSON.stringify({ keys, isOnlyWay } satisfies EdgeSettings) }
   }
 
   /** Retention and removal policy of log groups. */

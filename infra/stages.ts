@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
-import { RateLimits } from '../lib/accounts/rate-limits.ts'
+import { AttemptLimits } from '../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../lib/accounts/relying-party.ts'
 import { parseJson } from '../lib/core/json.ts'
 import { EdgeKeyHash } from '../lib/frame/edge.ts'
@@ -79,7 +79,7 @@ export type EdgeEnvironment = z.output<typeof EdgeEnvironment>
 const StageEnvironment = z.strictObject({
   corsOrigins: z.array(Origin).describe("The web pages' origins that a browser may call from"),
   relyingParty: z.strictObject(RelyingParty.omit({ webOrigins: true }).shape),
-  rateLimits: RateLimits,
+  rateLimits: AttemptLimits,
   logRetentionDays: z.literal([7, 30, 90]),
   throttling: z
     .strictObject({ requestsPerSecond: z.int().positive(), burst: z.int().positive() })

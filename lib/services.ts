@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { createAttemptLimiter } from './accounts/limits.ts'
-import { RateLimits } from './accounts/rate-limits.ts'
+import { AttemptLimits } from './accounts/rate-limits.ts'
 import { RelyingParty } from './accounts/relying-party.ts'
 import { usersStore } from './accounts/store.ts'
 import { depositSourceStore } from './activity/deposit-source-store.ts'
@@ -23,7 +23,7 @@ import { createAgreedReaders } from './chain/agreed-reader.ts'
 import { createRpc } from './chain/nodes.ts'
 import { createChainReaders } from './chain/readers.ts'
 import { SOLANA } from './chain/registry.ts'
-import { listedVaultsStore, vaultLister } from './clients/listed-vaults-store.ts'
+import { createVaultLister, listedVaultsStore } from './clients/listed-vaults-store.ts'
 import { Config } from './config.ts'
 import { createUpstream, type UpstreamOptions } from './core/http.ts'
 import { KeysByAge } from './core/keys-by-age.ts'
@@ -37,25 +37,25 @@ import type { Env } from './frame/resources.ts'
 import { createCoinGecko } from './markets/coingecko.ts'
 import { createDefiLlama } from './markets/defillama.ts'
 import { createLiFi } from './markets/lifi.ts'
-import { listedCoins } from './markets/listed-coins.ts'
+import { createListedCoinLookup } from './markets/listed-coins.ts'
 import type { PriceSources } from './markets/source.ts'
-import { tokenValues } from './markets/token-values.ts'
-import { type PayFor, UNITS } from './meter/meter.ts'
+import { createTokenValuesReader } from './markets/token-values.ts'
+import { type PayFor, REQUEST_UNITS } from './meter/meter.ts'
 import { createAlchemy } from './portfolio/alchemy.ts'
 import { createGoldRush } from './portfolio/goldrush.ts'
 import { createSolanaNftClient } from './portfolio/solana-nfts.ts'
 import { createFallbackIndex, type TokenIndex } from './portfolio/token-index.ts'
 import type { BridgeServices } from './prepare/transfer.ts'
-import { campaignsReader } from './rewards/campaigns.ts'
+import { createCampaignsReader } from './rewards/campaigns.ts'
 import { createMerkl } from './rewards/merkl.ts'
 import { watchedStore } from './rewards/watched-store.ts'
-import { signingKeysIn } from './signing/secret.ts'
+import { createSigningKeysReader } from './signing/secret.ts'
 import { pinStore as createPinStore } from './vaults/pin-store.ts'
-import { cachedPins } from './vaults/pins.ts'
+import { createPinCache } from './vaults/pins.ts'
 import { priceStore } from './vaults/price-store.ts'
 import { stateStore } from './vaults/state-store.ts'
 import type { VaultKey } from './vaults/vault.ts'
-import { vaultMemory } from './vaults/vault-memory.ts'
+import { createVaultCache } from './vaults/vault-memory.ts'
 import { yieldLookup } from './vaults/yields.ts'
 import { attemptsStore } from './webhooks/attempts-store.ts'
 import { appendingLogStore, eventLogStore } from './webhooks/log-store.ts'
@@ -100,7 +100,7 @@ export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readLatest
 export const identityKeys = (env: Env<'identity'>) => readLatestSecretJson(env.identity, KeysByAge)
 
 /** Reads the keys that sign responses. The first key signs; the second one is only published. */
-export const signingKeys = (env: Env<'signing'>) => signingKeysIn(env.signing)
+export const signingKeys = (env: Env<'signing'>) => createSigningKeysReader(env.signing)
 
 /** Keys from which webhook secrets are derived, newest first. */
 export const webhookKeys = (env: Env<'webhookKey'>) => readCachedWebhookSecretKeys(env.webhookKey)
@@ -118,7 +118,7 @@ export const users = (env: Env<'users'>) => usersStore(openTable(env.users))
 export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
   createAttemptLimiter({
     users: users(env),
-    limits: RateLimits.parse(JSON.parse(env.rateLimits)),
+    limits: AttemptLimits.parse(JSON.parse(env.rateLimits)),
     randomBytes: crypto.randomBytes,
     now: Date.now,
   })
@@ -133,7 +133,7 @@ export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable
 export const relistVaults = (env: Env<'clients'>) =>
   cacheForLifetime(
     async () => {
-      const relisted = await vaultLister(openOperatorTable(env.clients)).relist()
+      const relisted = await createVaultLister(openOperatorTable(env.clients)).relist()
       if (relisted > 0) logger.warn('vaults listed again', { vaults: relisted })
     },
     HOUR_MS,
@@ -147,7 +147,7 @@ export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
   const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })
   // The last recorded block may be 30 seconds old. That is harmless, because readers add newer events from the chain.
-  return { ...store, recallProgress: vaultMemory(read, PROGRESS_MS, Date.now).list }
+  return { ...store, recallProgress: createVaultCache(read, PROGRESS_MS, Date.now).list }
 }
 
 /** Store of recorded vault events that can also record new events, for scheduled jobs. */
@@ -160,7 +160,7 @@ export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTabl
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
 /** Cache of vaults' pins, the contract code and share price that an operator approved for each vault. */
-export const pins = (env: Env<'deposits'>) => cachedPins({ pinStore: pinStore(env), now: Date.now })
+export const pins = (env: Env<'deposits'>) => createPinCache({ pinStore: pinStore(env), now: Date.now })
 
 /** Store of vaults' pins, the contract code and share price that an operator approved for each vault. */
 export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
@@ -199,7 +199,7 @@ export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { fetchQuote } = createAcross(upstream(env, { ...api, name: 'Across' }))
   const quotesPaidBy = shareQuotes({ fetchQuote, now: Date.now })
   return ({ payFor }: { readonly payFor: PayFor }): Omit<BridgeServices, 'getReader'> => ({
-    fetchQuote: quotesPaidBy(payFor(UNITS.quote, 'quotes').pay),
+    fetchQuote: quotesPaidBy(payFor(REQUEST_UNITS.quote, 'quotes').pay),
     integratorId,
   })
 }
@@ -259,17 +259,17 @@ export const randomUUID = () => crypto.randomUUID
 export const cache = (env: Env<'cache'>) => sharedCache({ table: cacheStore(openTable(env.cache)), now: Date.now })
 
 /** Reads the values of tokens in US dollars from cached prices. */
-export const getTokenValues = (env: Env<'cache'>) => tokenValues({ cache: cache(env) })
+export const getTokenValues = (env: Env<'cache'>) => createTokenValuesReader({ cache: cache(env) })
 
 /** Reads the cached reward campaigns of vaults. */
-export const getCampaigns = (env: Env<'cache'>) => campaignsReader({ cache: cache(env), now: Date.now })
+export const getCampaigns = (env: Env<'cache'>) => createCampaignsReader({ cache: cache(env), now: Date.now })
 
 /** Client of CoinGecko. A request takes at most 3 s unless `limits` sets another deadline. */
 export const coinGecko = async (env: Env<'config' | 'cache'>, limits: Pick<UpstreamOptions, 'deadlineMs'> = {}) =>
   createCoinGecko(upstream(env, { ...(await config(env)).coinGecko, name: 'CoinGecko', ...limits }))
 
 /** Looks up if CoinGecko lists a coin. */
-export const isListedCoin = (env: Env<'cache'>) => listedCoins({ cache: cache(env) })
+export const isListedCoin = (env: Env<'cache'>) => createListedCoinLookup({ cache: cache(env) })
 
 /**
  * External sources of token prices, in the order in which they are tried. A request takes at most 3 s unless `limits`

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { Amount } from '../lib/core/codecs.ts'
-import { defineError, type ErrorCode } from '../lib/core/errors.ts'
+import { type ErrorCode, getErrorDefinition } from '../lib/core/errors.ts'
 import { fieldErrors } from '../lib/core/field.ts'
-import { type EndpointContract, isSigned, scopeOf, TAGS } from '../lib/frame/contract.ts'
+import { API_AREAS, type EndpointContract, isSigned, scopeOf } from '../lib/frame/contract.ts'
 import { DELIVERIES, DELIVERY_DESCRIPTION, DELIVERY_RESPONSES, DeliveryHeaders } from './deliveries.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { INTRODUCTION } from './introduction.ts'
@@ -72,7 +72,7 @@ export function listErrors(contract: EndpointContract): ErrorCode[] {
     ...errors,
     ...COMMON_ERRORS,
   ]
-  return [...new Set(codes)].sort((a, b) => defineError(a).status - defineError(b).status)
+  return [...new Set(codes)].sort((a, b) => getErrorDefinition(a).status - getErrorDefinition(b).status)
 }
 
 /** Lists the error codes that invalid fields of an object cause, nested ones included. */
@@ -110,7 +110,7 @@ export function buildOpenApi(
     },
     servers: [{ url: '/', description: 'Server of this document' }],
     security: [{ apiKey: [] }],
-    tags: Object.entries(TAGS).flatMap(([name, description]) => [
+    tags: Object.entries(API_AREAS).flatMap(([name, description]) => [
       { name, description },
       ...(name === 'Webhooks' ? [EVENTS] : []),
     ]),
@@ -284,7 +284,7 @@ function isForKnownKey(code: ErrorCode): boolean {
 }
 
 function canRetry(code: ErrorCode): boolean {
-  return defineError(code).retryAfterSeconds !== undefined
+  return getErrorDefinition(code).retryAfterSeconds !== undefined
 }
 
 /** Maximum number of error codes in the name of a shared response. A response with more codes is written inline. */
@@ -296,12 +296,12 @@ const MAX_NAMED = 4
  */
 function errorResponses(codes: readonly ErrorCode[], { responses }: Components): Readonly<Record<string, object>> {
   const statuses = new Set([
-    ...codes.map((code) => defineError(code).status),
+    ...codes.map((code) => getErrorDefinition(code).status),
     ...Object.keys(GATEWAY_ERRORS).map(Number),
   ])
   return Object.fromEntries(
     [...statuses].map((status): [number, object] => {
-      const group = codes.filter((code) => defineError(code).status === status)
+      const group = codes.filter((code) => getErrorDefinition(code).status === status)
       if (group.length > MAX_NAMED) return [status, errorResponse(status, group)]
       const name = group.length > 0 ? group.map(pascalCase).join('Or') : `Gateway${status}`
       responses[name] = errorResponse(status, group)
@@ -318,7 +318,7 @@ function errorResponse(status: number, codes: readonly ErrorCode[]) {
   ]
   return {
     description: [
-      ...codes.map((code) => `\`${code}\`: ${defineError(code).error}. ${defineError(code).message}`),
+      ...codes.map((code) => `\`${code}\`: ${getErrorDefinition(code).error}. ${getErrorDefinition(code).message}`),
       ...(ofGateway ? [`\`{ "message": "…" }\` only, from the gateway: ${ofGateway}`] : []),
     ].join('\n\n'),
     ...(codes.length > 0 && {
@@ -341,7 +341,7 @@ function errorSchema(codes: readonly ErrorCode[]) {
         required: ['code'],
         properties: {
           code: { enum: codes },
-          error: { enum: [...new Set(codes.map((code) => defineError(code).error))] },
+          error: { enum: [...new Set(codes.map((code) => getErrorDefinition(code).error))] },
         },
       },
     ],

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { defineError } from '../lib/core/errors.ts'
-import { type EndpointContract, scopeOf, TAGS } from '../lib/frame/contract.ts'
+import { getErrorDefinition } from '../lib/core/errors.ts'
+import { API_AREAS, type EndpointContract, scopeOf } from '../lib/frame/contract.ts'
 import { WebhookEvent } from '../lib/webhooks/event.ts'
 import { DELIVERIES, DELIVERY_DESCRIPTION, DELIVERY_RESPONSES, DeliveryHeaders } from './deliveries.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
@@ -26,7 +26,7 @@ const EveryEvent = z.object({
  * documentation site builds its menu, and the requests that readers can try.
  */
 export function buildPages(contracts: readonly EndpointContract[]): ReadonlyMap<string, string> {
-  const tags = Object.keys(TAGS)
+  const tags = Object.keys(API_AREAS)
   const inOrder = contracts.toSorted((a, b) => tags.indexOf(a.tag) - tags.indexOf(b.tag))
   const operations = inOrder.map((contract) => {
     const { title, tag, method, path, caller } = contract
@@ -45,7 +45,7 @@ function pageName({ title }: EndpointContract): string {
 }
 
 function indexPage(contracts: readonly EndpointContract[]): string {
-  const groups = Object.entries(TAGS).flatMap(([tag, description]) => [
+  const groups = Object.entries(API_AREAS).flatMap(([tag, description]) => [
     `## ${tag}`,
     `${description}.`,
     contracts
@@ -128,7 +128,7 @@ function ownTable({ type, schema }: (typeof DELIVERIES)[number], shown: Map<stri
 
 function errorTable(contract: EndpointContract): string {
   const rows = listErrors(contract).map((code) => {
-    const { status, error, message } = defineError(code)
+    const { status, error, message } = getErrorDefinition(code)
     return `| ${status} | ${error} | \`${code}\` | ${message} |`
   })
   return ['| Status | Error | Code | What to do |', '|---|---|---|---|', ...rows].join('\n')

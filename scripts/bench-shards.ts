@@ -2,8 +2,8 @@ import { Console } from 'node:console'
 import * as z from 'zod'
 import { refreshChain } from '../functions/jobs/refresh-chain/handler.ts'
 import { refreshShard } from '../functions/queues/refresh-shard/handler.ts'
-import { buildDepositEvent, createCountedChain, createVirtualClock } from '../test/support/counted.ts'
-import { jobServices, listVaults, someVaults } from '../test/support/job.ts'
+import { buildDepositEvent, createCountingChain, createVirtualClock } from '../test/support/counted.ts'
+import { createJobServices, someVaults, storeVaults } from '../test/support/job.ts'
 import { memoryDynamo } from '../test/support/memory-dynamo.ts'
 import { isReading } from '../test/support/meter.ts'
 import { openTables, TEST_TABLES } from '../test/support/tables.ts'
@@ -28,13 +28,13 @@ async function main(): Promise<void> {
   const memory = memoryDynamo()
   const tables = openTables(memory.dynamo, TEST_TABLES)
   say(`Listing ${VAULTS} vaults of ${CLIENTS} clients …`)
-  await listVaults(tables, vaults, (index) =>
+  await storeVaults(tables, vaults, (index) =>
     Array.from({ length: (CLIENTS * OF_CLIENT) / VAULTS }, (_, of) => String(1_000_000_000 + ((index + of) % CLIENTS))),
   )
   const clock = createVirtualClock()
-  const chain = createCountedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: NODE_MS })
+  const chain = createCountingChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: NODE_MS })
   chain.state.head = 100_000
-  const { services: stores, messages } = jobServices(tables)
+  const { services: stores, messages } = createJobServices(tables)
   const services = { ...stores, getReader: () => chain.reader, now: clock.now }
   const time = { remainingMs: () => 50_000 }
   const rows: unknown[] = []

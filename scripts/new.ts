@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { TAGS } from '../lib/frame/contract.ts'
+import { API_AREAS } from '../lib/frame/contract.ts'
 
 const USAGE = 'Usage: npm run new -- endpoint <area>/<name>, for example: npm run new -- endpoint vaults/fees\n'
 const LIST = 'functions/contracts.ts'
@@ -88,7 +88,7 @@ function pascalCase(words: string): string {
 async function createEndpoint(area: string, name: string): Promise<void> {
   if (area === 'jobs') throw new Error('A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.')
   const tag = pascalCase(area)
-  if (!(tag in TAGS)) {
+  if (!(tag in API_AREAS)) {
     throw new Error(`There is no area ${area}: enter ${tag} in TAGS of lib/frame/contract.ts first.`)
   }
   if (existsSync(`functions/${area}/${name}`)) throw new Error(`functions/${area}/${name} is there already.`)

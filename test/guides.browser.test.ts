@@ -20,7 +20,14 @@ import {
 } from '../client/src/index.ts'
 import { oneTimeCode, someEmail } from './support/accounts.ts'
 import { test as base } from './support/browser.ts'
-import { bundleForPages, checkSnippets, execute, extractGuide, listModules, listUncalled } from './support/guides.ts'
+import {
+  bundleSnippets,
+  checkSnippets,
+  extractGuide,
+  listModules,
+  listUncalledFunctions,
+  runCommand,
+} from './support/guides.ts'
 import type { Service } from './support/service.ts'
 
 // Tests advance the service's clock instead of waiting.
@@ -49,7 +56,7 @@ const test = base
   .extend('integrate', { scope: 'file' }, ({ sharedService: { baseUrl, apiKey } }) =>
     extractGuide('docs/integrate', { BASE_URL: baseUrl, API_KEY: apiKey }),
   )
-  .extend('script', { scope: 'file' }, ({ integrate }) => bundleForPages(integrate))
+  .extend('script', { scope: 'file' }, ({ integrate }) => bundleSnippets(integrate))
   .extend('openDevice', ({ open, script }) => async (): Promise<Page> => {
     const page = await open(WEB)
     await page.addScriptTag({ content: script })
@@ -95,7 +102,7 @@ test.for([
 
 test('Node loads each snippet unchanged', ({ integrate: { folder, snippets } }) => {
   const imports = listModules(snippets).map((name) => `import ${JSON.stringify(join(folder, name))}`)
-  expect(() => execute('node', '--input-type=module', '--eval', imports.join('\n'))).not.toThrow()
+  expect(() => runCommand('node', '--input-type=module', '--eval', imports.join('\n'))).not.toThrow()
 })
 
 test('The guide installs its snippets’ imports in the versions that these tests use', ({ integrate }) => {
@@ -370,5 +377,5 @@ test('The guide has a message for every error that concerns the user', async ({ 
 })
 
 test('A test or another snippet calls each function of the guides', ({ integrate: { snippets } }) => {
-  expect(listUncalled(snippets, readFileSync(import.meta.filename, 'utf8'))).toEqual([])
+  expect(listUncalledFunctions(snippets, readFileSync(import.meta.filename, 'utf8'))).toEqual([])
 })

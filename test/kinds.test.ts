@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { KINDS } from './support/kinds.ts'
+import { TEST_KINDS } from './support/kinds.ts'
 
 const OUTSIDE = /^node:(child_process|http|https|net|tls)$/
 const TABLES = join('test', 'support', 'memory-dynamo.ts')
@@ -32,7 +32,7 @@ function reach(path: string, read: (path: string) => string): Set<string> {
 
 /** Returns the reason why a test's imports do not match the kind in its file name, or undefined if they match. */
 function findMisfit(path: string, read = (file: string) => readFileSync(file, 'utf8')): string | undefined {
-  const kind = KINDS.find((one) => path.endsWith(`.${one}.test.ts`)) ?? 'unit'
+  const kind = TEST_KINDS.find((one) => path.endsWith(`.${one}.test.ts`)) ?? 'unit'
   if (!['unit', 'table', 'service'].includes(kind)) return undefined
   const reached = [...reach(path, read)]
   const outside = reached.find((name) => OUTSIDE.test(name))

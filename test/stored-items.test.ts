@@ -9,7 +9,7 @@ import {
   WalletChallenge,
 } from '../lib/accounts/challenges.ts'
 import { Session } from '../lib/accounts/session.ts'
-import { Claim } from '../lib/accounts/store.ts'
+import { PasskeyIdClaim } from '../lib/accounts/store.ts'
 import { User } from '../lib/accounts/user.ts'
 import { OpenRequest, Snapshot } from '../lib/activity/open-requests.ts'
 import { RecordedEvents } from '../lib/activity/recorded-events.ts'
@@ -18,7 +18,7 @@ import { DepositSource } from '../lib/bridge/deposit-source.ts'
 import { Quote } from '../lib/bridge/quote.ts'
 import { SourceHashRecord, Transfer } from '../lib/bridge/transfer.ts'
 import { ApiKey } from '../lib/clients/client.ts'
-import { Profile } from '../lib/clients/store.ts'
+import { ClientProfile } from '../lib/clients/store.ts'
 import { VaultOnChain } from '../lib/protocols/vault-on-chain.ts'
 import { VaultState } from '../lib/protocols/vault-state.ts'
 import { ClaimsCursor, WatchedAccount } from '../lib/rewards/watched-store.ts'
@@ -34,7 +34,7 @@ import { Webhook } from '../lib/webhooks/webhook.ts'
  * because the API defines their format.
  */
 const ITEMS = {
-  ...{ ApiKey, Profile, Vault, VaultOnChain },
+  ...{ ApiKey, Profile: ClientProfile, Vault, VaultOnChain },
   ...{
     DepositSource,
     OpenRequest,
@@ -48,7 +48,16 @@ const ITEMS = {
   },
   ...{ VaultProgress, VaultState },
   ...{ ClaimsCursor, Watched: WatchedAccount },
-  ...{ Claim, CredentialChallenge, LoginChallenge, Recovery, Registration, Session, User, WalletChallenge },
+  ...{
+    Claim: PasskeyIdClaim,
+    CredentialChallenge,
+    LoginChallenge,
+    Recovery,
+    Registration,
+    Session,
+    User,
+    WalletChallenge,
+  },
   ...{ Attempts, Head, Webhook },
 }
 const FILE = new URL('./stored-items.json', import.meta.url)

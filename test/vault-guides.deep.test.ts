@@ -22,7 +22,7 @@ import { settleRequests } from '../sandbox/curator.ts'
 import { callRpc } from '../sandbox/rpc.ts'
 import { type BatchWalletBehaviour, createBatchWallet } from './support/batch-wallet.ts'
 import { createChainClient } from './support/chain-client.ts'
-import { checkSnippets, extractGuide, listUncalled } from './support/guides.ts'
+import { checkSnippets, extractGuide, listUncalledFunctions } from './support/guides.ts'
 import { startReceiver } from './support/receiver.ts'
 import { freePort } from './support/sandbox.ts'
 import { type Service, test as serviceTest, USERS } from './support/service.ts'
@@ -106,7 +106,7 @@ test('The snippets of docs/guides are formatted and compile with the strictest s
 })
 
 test('A test or another snippet calls each function of docs/guides', async ({ guides: { snippets } }) => {
-  expect(listUncalled(snippets, await readFile(import.meta.filename, 'utf8'))).toEqual([])
+  expect(listUncalledFunctions(snippets, await readFile(import.meta.filename, 'utf8'))).toEqual([])
 })
 
 test('A client accepts the service’s signed responses for the vaults that it knows', async ({ service, load }) => {

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test as vitest } from 'vitest'
 import { buildSignatureHeaders } from '../lib/webhooks/signature.ts'
-import { createHistory, type Entry, HISTORY, type Logged, type Step } from './support/entry-histories.ts'
+import { createHistory, type Entry, HISTORY_STEPS, type PublishedEvent, type Step } from './support/entry-histories.ts'
 import { extractGuide } from './support/guides.ts'
 import { type Receiver, startReceiver } from './support/receiver.ts'
-import { runs } from './support/runs.ts'
+import { scaleSampleCount } from './support/runs.ts'
 import { freePort } from './support/sandbox.ts'
-import { serve } from './support/serve.ts'
+import { startTestServer } from './support/serve.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const USER = '0x00000000000000000000000000000000000000b2'
@@ -17,7 +17,7 @@ const test = vitest.extend('guide', { scope: 'file' }, () => extractGuide('docs/
 
 /** Simulates the service's API for a webhook receiver, with the events, deposits and withdrawals of `history`. */
 function serveHistory(history: () => History): Promise<string> {
-  return serve((request, response) => {
+  return startTestServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://service')
     const { log, list } = history()
     const [, kind] = /(deposit|withdrawal)s$/.exec(pathname) ?? []
@@ -37,13 +37,13 @@ async function start(folder: string, file: string, history: () => History): Prom
 
 type History = ReturnType<typeof createHistory>
 
-async function deliver({ url }: Receiver, event: Logged): Promise<boolean> {
+async function deliver({ url }: Receiver, event: PublishedEvent): Promise<boolean> {
   const body = JSON.stringify(event)
   const headers = buildSignatureHeaders({ id: event.id, now: Date.now(), body }, [SECRET])
   return (await fetch(url, { method: 'POST', headers, body })).ok
 }
 
-async function deliverInVain(receiver: Receiver, event: Logged): Promise<boolean> {
+async function deliverInVain(receiver: Receiver, event: PublishedEvent): Promise<boolean> {
   receiver.database.exec('begin exclusive')
   try {
     return await deliver(receiver, event)
@@ -63,7 +63,7 @@ async function live(
   { isLatest = true, isLossy = false },
 ) {
   let known = 0
-  const waiting: Logged[] = []
+  const waiting: PublishedEvent[] = []
   const gather = () => {
     waiting.push(...history.log.slice(known).filter(({ final }) => isLatest || final))
     known = history.log.length
@@ -102,7 +102,7 @@ async function check(
   let [history, count] = [createHistory('h0', USER), 0]
   const receiver = await start(folder, file, () => history)
   return await fc.check(
-    fc.asyncProperty(HISTORY, async (steps) => {
+    fc.asyncProperty(HISTORY_STEPS, async (steps) => {
       receiver.database.exec('delete from entries; delete from progress')
       history = createHistory(`h${++count}`, USER)
       const entries = await live(receiver, history, steps, options)
@@ -120,15 +120,19 @@ async function check(
 
 describe('The receiver of the guide has the right table in the end', () => {
   test('even if events arrive twice, late or in any order, fail, or are reverted', async ({ guide: { folder } }) => {
-    expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(60), {}))).toBeUndefined()
+    expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', scaleSampleCount(60), {}))).toBeUndefined()
   })
 
   test('with final events only', async ({ guide: { folder } }) => {
-    expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(40), { isLatest: false }))).toBeUndefined()
+    expect(
+      fc.defaultReportMessage(await check(folder, 'receiver.ts', scaleSampleCount(40), { isLatest: false })),
+    ).toBeUndefined()
   })
 
   test('after it reads the list, if events never arrive', async ({ guide: { folder } }) => {
-    expect(fc.defaultReportMessage(await check(folder, 'receiver.ts', runs(15), { isLossy: true }))).toBeUndefined()
+    expect(
+      fc.defaultReportMessage(await check(folder, 'receiver.ts', scaleSampleCount(15), { isLossy: true })),
+    ).toBeUndefined()
   })
 })
 

@@ -1,7 +1,7 @@
 import { formatUnits } from 'viem'
 import * as z from 'zod'
 import { ApiKey, keyStatus } from '../../lib/clients/client.ts'
-import { type KeyLimits, Rate, Scope } from '../../lib/clients/key-limits.ts'
+import { type KeyLimits, RateLimit, Scope } from '../../lib/clients/key-limits.ts'
 import { Address, Amount, Timestamp } from '../../lib/core/codecs.ts'
 import type { Vault } from '../../lib/vaults/vault.ts'
 import {
@@ -59,8 +59,8 @@ const limitOptions = z.object({
     .regex(/^\d+\/\d+$/, 'must be requests and seconds such as 600/60')
     .transform((text) => text.split('/').map(Number))
     .transform(([requests = 0, seconds = 0]) => ({ requests, seconds }))
-    .refine((rate) => Rate.safeParse(rate).success, 'must be 1 to 1000000 requests in 10 to 3600 seconds')
-    .pipe(Rate)
+    .refine((rate) => RateLimit.safeParse(rate).success, 'must be 1 to 1000000 requests in 10 to 3600 seconds')
+    .pipe(RateLimit)
     .optional()
     .register(optionHelp, { value: 'n/s', meaning: 'Requests per window in seconds, such as 600/60' }),
   chains: bound(chain).register(optionHelp, { value: 'ids', meaning: 'Its chains, such as 8453,42161; or any' }),

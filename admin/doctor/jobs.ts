@@ -8,7 +8,7 @@ import type { Aged, SharedCache } from '../../lib/cache/cache.ts'
 import type { BlockHeader } from '../../lib/chain/logs.ts'
 import { CHAINS, type EvmChain } from '../../lib/chain/registry.ts'
 import type { JobContract } from '../../lib/frame/contract.ts'
-import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY, PRICES_KEYS, TOKENS_KEYS } from '../../lib/markets/cache-keys.ts'
 import { type Finding, formatCount, guideSection, joinFirstNames } from './finding.ts'
 
 const WATCHING = guideSection('watch', 'Alarms that wake somebody')
@@ -44,7 +44,7 @@ export function checkRecords(
 
 /** Checks the age of the prices and rates that the market's jobs store in the cache table. Sends one request. */
 export async function checkMarket(cache: Pick<SharedCache, 'get'>, now: number): Promise<Finding[]> {
-  const kept = await cache.get({ MARKET, RATES, ...ALL_PRICES, ...ALL_TOKENS })
+  const kept = await cache.get({ MARKET: MARKET_DATA_KEY, RATES: EXCHANGE_RATES_KEY, ...PRICES_KEYS, ...TOKENS_KEYS })
   return [
     checkAge('market', refreshMarket, { kept: { market: kept.MARKET, rates: kept.RATES }, now }),
     checkAge('prices', refreshMarket, { kept: ofChains((key) => kept[`prices ${key}`]), now }),

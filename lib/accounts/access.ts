@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../core/errors.ts'
-import { releaseIds } from './claims.ts'
+import { releasePasskeyIds } from './claims.ts'
 import type { Session } from './session.ts'
 import type { UsersStore } from './store.ts'
 import type { Access, User } from './user.ts'
@@ -29,7 +29,7 @@ export async function changeAccess(
     const ended = listGone(sessions, access.sessions)
     await Promise.all(ended.map(({ hash }) => users.sessions.delete(hash)))
     if (await users.putAccess(current, access)) {
-      await releaseIds(users, listGone(credentials, access.credentials), user)
+      await releasePasskeyIds(users, listGone(credentials, access.credentials), user)
       return { ...current, ...access }
     }
     current = requireSame(await users.get(user), user.userId, session)
@@ -81,7 +81,7 @@ export async function deleteUser(users: UsersStore, user: User, session?: Sessio
     const { userId, sessions, credentials } = current
     await Promise.all(Object.values(sessions).map(({ hash }) => users.sessions.delete(hash)))
     const left = (await users.deleteUser(current)) ? null : await users.get(user)
-    if (left?.userId !== userId) return await releaseIds(users, Object.values(credentials), current)
+    if (left?.userId !== userId) return await releasePasskeyIds(users, Object.values(credentials), current)
     current = requireSame(left, userId, session)
   }
   throw buildContendedError()

@@ -2,13 +2,13 @@ import type { RandomBytes } from '../clients/api-key.ts'
 import { AppError, type ErrorCode } from '../core/errors.ts'
 import type { KeysByAge } from '../core/keys-by-age.ts'
 import { toResult, unwrap } from '../core/result.ts'
-import { assert } from './check.ts'
-import type { Expected } from './client-data.ts'
+import { requireCheck } from './check.ts'
+import type { ExpectedClientData } from './client-data.ts'
 import type { Attestation, Credential } from './credential.ts'
-import { attestKey } from './key.ts'
-import { attestPasskey } from './passkey.ts'
+import { verifyKeyAttestation } from './key.ts'
+import { verifyPasskeyAttestation } from './passkey.ts'
 import { hashPassword } from './password.ts'
-import { bearerToken } from './session.ts'
+import { parseBearerToken } from './session.ts'
 import { randomId } from './token.ts'
 import { findTotpStep } from './totp.ts'
 
@@ -16,7 +16,7 @@ import { findTotpStep } from './totp.ts'
  * Values that the service issued to a user who creates new credentials: the challenge, and WebAuthn's user handle. The
  * secret of one-time codes is derived from the challenge.
  */
-export type Enrolment = Expected & { readonly userHandle: string }
+export type Enrolment = ExpectedClientData & { readonly userHandle: string }
 
 const FACTORS = {
   firstFactorCredential: 'first',
@@ -56,7 +56,7 @@ export function requireFields<Parts extends { readonly [Name in keyof typeof MIS
 
 /** Returns the temporary authentication token from the request's body, or else from its Authorization header; undefined if both lack it. */
 export function findTemporaryToken({ headers, body }: TokenRequest): string | undefined {
-  return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? bearerToken(headers.authorization)
+  return body.temporaryAuthenticationToken ?? body.tempAuthToken ?? parseBearerToken(headers.authorization)
 }
 
 type TokenRequest = {
@@ -76,7 +76,7 @@ export function isPasswordOnly({ firstFactorCredential, secondFactorCredential }
  * Returns a function that verifies a client's new credentials and returns them in their stored form. The function
  * throws `invalid_credential`; its details name every failed credential.
  */
-export function createAttestor({
+export function createAttestationVerifier({
   identityKeys,
   randomBytes,
   now,
@@ -94,15 +94,15 @@ export function createAttestor({
     const held = { factor, name: attestation.credentialName, createdAt: new Date(now()) }
     switch (attestation.credentialKind) {
       case 'Fido2': {
-        const passkey = await attestPasskey(attestation.credentialInfo, enrolment)
+        const passkey = await verifyPasskeyAttestation(attestation.credentialInfo, enrolment)
         return { ...held, kind: 'Fido2', userHandle: enrolment.userHandle, ...passkey }
       }
       case 'Key':
-        return { ...held, kind: 'Key', ...attestKey(attestation.credentialInfo, enrolment) }
+        return { ...held, kind: 'Key', ...verifyKeyAttestation(attestation.credentialInfo, enrolment) }
       case 'PasswordProtectedKey':
       case 'RecoveryKey': {
         const { credentialKind: kind, encryptedPrivateKey } = attestation
-        return { ...held, kind, ...attestKey(attestation.credentialInfo, enrolment), encryptedPrivateKey }
+        return { ...held, kind, ...verifyKeyAttestation(attestation.credentialInfo, enrolment), encryptedPrivateKey }
       }
       case 'Password':
         return {
@@ -113,7 +113,7 @@ export function createAttestor({
       case 'Totp': {
         const seed = enrolment.challenge
         const lastStep = findTotpStep(identityKeys, seed, attestation.credentialInfo.otpCode, now())
-        assert(lastStep !== null, 'code')
+        requireCheck(lastStep !== null, 'code')
         return { ...held, kind: 'Totp', seed, lastStep }
       }
     }

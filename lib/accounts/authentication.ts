@@ -3,18 +3,18 @@ import { withoutNulls } from '../core/field.ts'
 import { parseJson } from '../core/json.ts'
 import type { KeysByAge } from '../core/keys-by-age.ts'
 import { toResult, unwrap } from '../core/result.ts'
-import { assert } from './check.ts'
-import { type Expected, parseChallenge } from './client-data.ts'
+import { requireCheck } from './check.ts'
+import { type ExpectedClientData, parseChallenge } from './client-data.ts'
 import { type Assertion, type Credential, NewCredentials, type RecoveryAssertion } from './credential.ts'
-import { assertKey } from './key.ts'
+import { verifyKeyAssertion } from './key.ts'
 import type { LimitAttempts } from './limits.ts'
-import { assertPasskey } from './passkey.ts'
-import { isPassword } from './password.ts'
+import { verifyPasskeyAssertion } from './passkey.ts'
+import { isCorrectPassword } from './password.ts'
 import { findTotpStep } from './totp.ts'
 import { findRecoveryKey, type User } from './user.ts'
 
 /** Unverified identity of a caller who logs in: the client, the e-mail address if given, and the IP address. */
-export type Claimant = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
+export type LoginCaller = { readonly clientId: string; readonly email: string | undefined; readonly sourceIp: string }
 
 /** Proofs that a user's credentials confirm a challenge: signatures, a password or a one-time code. */
 export type Assertions = { readonly firstFactor: Assertion; readonly secondFactor?: Assertion | undefined }
@@ -63,7 +63,7 @@ type Own = Credential & { readonly key: string }
  * signature. Wrong signatures are no guesses, so an attacker cannot lock out a user who signs. An unknown user causes
  * the same work, so the duration reveals nothing.
  */
-export function createAuthenticator({
+export function createAssertionVerifier({
   identityKeys,
   limitTries,
   now,
@@ -73,14 +73,14 @@ export function createAuthenticator({
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
-  const verify = async (assertion: Assertion, own: readonly Own[], expected: Expected): Promise<Own> => {
+  const verify = async (assertion: Assertion, own: readonly Own[], expected: ExpectedClientData): Promise<Own> => {
     switch (assertion.kind) {
       case 'Fido2': {
         const { credId, userHandle } = assertion.credentialAssertion
         const passkey = own.filter((one) => one.kind === 'Fido2').find(({ id }) => id === credId)
-        const seen = await assertPasskey(assertion, passkey ?? DUMMY.Fido2, expected)
-        assert(passkey !== undefined, 'credential id')
-        assert(!userHandle || textsOf(userHandle).includes(passkey.userHandle), 'credential id')
+        const seen = await verifyPasskeyAssertion(assertion, passkey ?? DUMMY.Fido2, expected)
+        requireCheck(passkey !== undefined, 'credential id')
+        requireCheck(!userHandle || textsOf(userHandle).includes(passkey.userHandle), 'credential id')
         return { ...passkey, ...seen }
       }
       case 'Key':
@@ -88,21 +88,21 @@ export function createAuthenticator({
         const { credId } = assertion.credentialAssertion
         const keys = own.flatMap((one) => (one.kind === 'Key' || one.kind === 'PasswordProtectedKey' ? [one] : []))
         const key = keys.find(({ id }) => id === credId)
-        assertKey(assertion, key ?? DUMMY.Key, expected)
-        assert(key !== undefined, 'credential id')
+        verifyKeyAssertion(assertion, key ?? DUMMY.Key, expected)
+        requireCheck(key !== undefined, 'credential id')
         return key
       }
       case 'Password': {
         const password = own.find((one) => one.kind === 'Password')
-        const isRight = await isPassword(assertion.password, (password ?? DUMMY.Password).hash)
-        assert(password !== undefined && isRight, 'password')
+        const isRight = await isCorrectPassword(assertion.password, (password ?? DUMMY.Password).hash)
+        requireCheck(password !== undefined && isRight, 'password')
         return password
       }
       case 'Totp': {
         const totp = own.find((one) => one.kind === 'Totp')
         const { seed, lastStep } = totp ?? DUMMY.Totp
         const step = findTotpStep(identityKeys, seed, assertion.otpCode, now(), lastStep)
-        assert(totp !== undefined && step !== null, 'code')
+        requireCheck(totp !== undefined && step !== null, 'code')
         return { ...totp, lastStep: step }
       }
     }
@@ -111,8 +111,8 @@ export function createAuthenticator({
   return async (
     user: User | null,
     { firstFactor, secondFactor }: Assertions,
-    expected: Expected,
-    { clientId, email, sourceIp }: Claimant,
+    expected: ExpectedClientData,
+    { clientId, email, sourceIp }: LoginCaller,
   ): Promise<User['credentials']> => {
     const own = Object.entries(user?.credentials ?? {}).map(([key, credential]): Own => ({ ...credential, key }))
     const [first, second] = (['first', 'second'] as const).map((which) => own.filter(({ factor }) => factor === which))
@@ -129,7 +129,7 @@ export function createAuthenticator({
     const takeCodeBack = isCodeGuess ? await limitTries('code', { clientId, ...ofUser, seed }) : undefined
     if (secondFactor) results.push(await toResult(verify(secondFactor, second ?? [], expected)))
     const used = results.map(unwrap)
-    assert(secondFactor !== undefined || second?.length === 0, 'second factor')
+    requireCheck(secondFactor !== undefined || second?.length === 0, 'second factor')
     await Promise.all([takeBack?.(), takeCodeBack?.()])
     const lastUsedAt = new Date(now())
     const after = used.map(({ key, ...credential }) => [key, { ...credential, lastUsedAt }] as const)
@@ -144,14 +144,14 @@ export function createAuthenticator({
 export async function authenticateRecovery(
   user: User | null,
   recovery: RecoveryAssertion,
-  { credentials, ...expected }: Expected & { readonly credentials: NewCredentials },
+  { credentials, ...expected }: ExpectedClientData & { readonly credentials: NewCredentials },
 ): Promise<User> {
   const { credId, clientData } = recovery.credentialAssertion
   const key = findRecoveryKey(user, credId)
   const signed = parseChallenge(clientData)
   const challenge = signed !== undefined && isTextOf(signed, credentials) ? signed : expected.challenge
-  assertKey(recovery, key ?? DUMMY.Key, { ...expected, challenge })
-  assert(user !== null && key !== undefined, 'credential id')
+  verifyKeyAssertion(recovery, key ?? DUMMY.Key, { ...expected, challenge })
+  requireCheck(user !== null && key !== undefined, 'credential id')
   return user
 }
 

@@ -55,11 +55,11 @@ export const WalletChallenge = z.object({
 export type WalletChallenge = z.output<typeof WalletChallenge>
 
 /** Returns the time at which a challenge issued at `now` (epoch milliseconds) expires: ten minutes later. */
-export function challengeEnd(now: number): Date {
-  return secondsFrom(now, LIFETIME_SECONDS)
+export function getChallengeExpiry(now: number): Date {
+  return addSeconds(now, LIFETIME_SECONDS)
 }
 
 /** Returns the time `seconds` after `now` (epoch milliseconds), rounded down to a whole second. */
-export function secondsFrom(now: number, seconds: number): Date {
+export function addSeconds(now: number, seconds: number): Date {
   return new Date((Math.floor(now / 1000) + seconds) * 1000)
 }

@@ -20,7 +20,7 @@ const MAX_RUN_MS = 60_000
  * address finds the user by it. Ids of other credentials are not claimed, because a refused claim would reveal which
  * ids in a login's list are dummies.
  */
-export async function withClaim<T>(
+export async function withClaimedId<T>(
   users: Users,
   credentials: readonly Credential[],
   user: User,
@@ -31,7 +31,7 @@ export async function withClaim<T>(
   try {
     return await change()
   } catch (error) {
-    if (error instanceof AppError || wasRefused(error)) await releaseIds(users, credentials, user)
+    if (error instanceof AppError || wasRefused(error)) await releasePasskeyIds(users, credentials, user)
     throw error
   }
 }
@@ -40,7 +40,7 @@ export async function withClaim<T>(
  * Releases the claimed ids of these passkeys. A failure is only logged, because another request may take over an unused
  * claim after a minute.
  */
-export async function releaseIds(
+export async function releasePasskeyIds(
   users: Users,
   credentials: readonly Credential[],
   { userId }: Pick<User, 'userId'>,
@@ -52,7 +52,7 @@ export async function releaseIds(
 }
 
 /** Throws `credential_already_registered` if two credentials of one user have the same id. */
-export function requireOwnIds(credentials: readonly Credential[]): void {
+export function requireDistinctIds(credentials: readonly Credential[]): void {
   const ids = credentials.flatMap((credential) => ('id' in credential ? [credential.id] : []))
   if (new Set(ids).size < ids.length) throw new AppError('credential_already_registered')
 }

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { parseJson } from '../core/json.ts'
-import { assert } from './check.ts'
+import { requireCheck } from './check.ts'
 import { equalTexts } from './token.ts'
 
 /**
  * Values that WebAuthn client data must contain: the issued challenge, and one of the allowed origins. `rpId` is the
  * relying party's domain.
  */
-export type Expected = {
+export type ExpectedClientData = {
   readonly challenge: string
   readonly origins: readonly string[]
   readonly rpId: string
@@ -33,17 +33,17 @@ export function parseChallenge(bytes: Uint8Array): string | undefined {
 export function verifyClientData(
   bytes: Uint8Array,
   type: `${'webauthn' | 'key'}.${'create' | 'get'}`,
-  { challenge, origins }: Expected,
+  { challenge, origins }: ExpectedClientData,
 ): void {
   const clientData = ClientData.safeParse(parseJson(bytes)).data
-  assert(clientData !== undefined, 'client data')
-  assert(clientData.type === type, 'type')
+  requireCheck(clientData !== undefined, 'client data')
+  requireCheck(clientData.type === type, 'type')
   // Some clients treat the challenge as text and encode it as base64url once more.
   const encoded = Buffer.from(challenge).toString('base64url')
   const isOurs = [challenge, encoded].map((text) => equalTexts(clientData.challenge, text)).includes(true)
-  assert(isOurs, 'challenge')
+  requireCheck(isOurs, 'challenge')
   const { origin, crossOrigin = false, topOrigin } = clientData
   const isKey = type.startsWith('key')
-  assert(origin === undefined ? isKey : origins.includes(origin), 'origin')
-  assert(!crossOrigin && topOrigin === undefined, 'origin')
+  requireCheck(origin === undefined ? isKey : origins.includes(origin), 'origin')
+  requireCheck(!crossOrigin && topOrigin === undefined, 'origin')
 }

@@ -118,7 +118,7 @@ type CredentialPair = {
  * Refuses a request in which both new credentials are passkeys. An authenticator stores one passkey per user handle, so
  * the second passkey would replace the first (https://www.w3.org/TR/webauthn-3/#sctn-op-make-cred).
  */
-export const onePasskey = z.refine<CredentialPair>(
+export const requireAtMostOnePasskey = z.refine<CredentialPair>(
   ({ firstFactorCredential, secondFactorCredential }) =>
     firstFactorCredential?.credentialKind !== 'Fido2' || secondFactorCredential?.credentialKind !== 'Fido2',
   buildSiblingIssue(
@@ -134,7 +134,7 @@ export const NewCredentials = z
     secondFactorCredential: SecondAttestation.optional().describe('A passkey only if the first factor is not one'),
     recoveryCredential: RecoveryAttestation.optional(),
   })
-  .check(onePasskey)
+  .check(requireAtMostOnePasskey)
 export type NewCredentials = z.output<typeof NewCredentials>
 
 /** A new credential in the form in which a client sends it. */

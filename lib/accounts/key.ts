@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { parseJson } from '../core/json.ts'
 import { sha256 } from '../core/sha256.ts'
-import { assert } from './check.ts'
-import { type Expected, verifyClientData } from './client-data.ts'
+import { requireCheck } from './check.ts'
+import { type ExpectedClientData, verifyClientData } from './client-data.ts'
 import { type CredentialOf, type KeyAssertion, KeyAttestation, type NewKey } from './credential.ts'
 import { isAcceptedKey } from './public-key.ts'
 
@@ -12,37 +12,37 @@ type SigningKey = CredentialOf<'Key' | 'PasswordProtectedKey' | 'RecoveryKey'>
  * Verifies that a new key signed its own client data and public key, and returns the key. Throws `invalid_credential`.
  * The signature covers the received bytes, because clients order JSON fields and break PEM lines differently.
  */
-export function attestKey(
+export function verifyKeyAttestation(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
-  expected: Expected,
+  expected: ExpectedClientData,
 ): Pick<SigningKey, 'id' | 'publicKey'> {
   verifyClientData(clientData, 'key.create', expected)
   const attestation = KeyAttestation.safeParse(parseJson(attestationData)).data
-  assert(attestation !== undefined, 'attestation')
+  requireCheck(attestation !== undefined, 'attestation')
   const { publicKey, signature, algorithm } = attestation
   const clientDataHash = sha256(clientData)
   const signed = Buffer.from(JSON.stringify({ clientDataHash, publicKey }))
   const key = publicKeyOf(publicKey)
-  assert(verify(hashOf(key, algorithm), signed, key, Buffer.from(signature, 'hex')), 'signature')
+  requireCheck(verify(hashOf(key, algorithm), signed, key, Buffer.from(signature, 'hex')), 'signature')
   return { id: credId, publicKey: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
 /** Verifies that a key signed the received client data. Throws `invalid_credential`. */
-export function assertKey(
+export function verifyKeyAssertion(
   { credentialAssertion }: Pick<KeyAssertion, 'credentialAssertion'>,
   credential: SigningKey,
-  expected: Expected,
+  expected: ExpectedClientData,
 ): void {
   const { clientData, signature, algorithm } = credentialAssertion
   verifyClientData(clientData, 'key.get', expected)
   const key = publicKeyOf(credential.publicKey)
-  assert(verify(hashOf(key, algorithm), clientData, key, signature), 'signature')
+  requireCheck(verify(hashOf(key, algorithm), clientData, key, signature), 'signature')
 }
 
 function publicKeyOf(pem: string): KeyObject {
   const key = parsePem(pem)
-  assert(key !== undefined, 'attestation')
-  assert(isAcceptedKey(key), 'algorithm')
+  requireCheck(key !== undefined, 'attestation')
+  requireCheck(isAcceptedKey(key), 'algorithm')
   return key
 }
 

@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts'
 import { networkOf } from '../core/network.ts'
 import { sha256 } from '../core/sha256.ts'
 import { DAY_MS, MINUTE_MS } from '../core/time.ts'
-import type { RateLimits } from './rate-limits.ts'
+import type { AttemptLimits } from './rate-limits.ts'
 import type { UsersStore } from './store.ts'
 
 const TEN_MINUTES_MS = 10 * MINUTE_MS
@@ -34,7 +34,7 @@ export function createAttemptLimiter({
   now,
 }: {
   readonly users: Pick<UsersStore, 'countTry' | 'refundTry'>
-  readonly limits: RateLimits
+  readonly limits: AttemptLimits
   readonly randomBytes: RandomBytes
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number

@@ -7,8 +7,8 @@ import {
   parseAuthenticatorData,
 } from '@simplewebauthn/server/helpers'
 import { sha256 } from '../core/sha256.ts'
-import { assert, failedCheck } from './check.ts'
-import { type Expected, verifyClientData } from './client-data.ts'
+import { buildFailedCheckError, requireCheck } from './check.ts'
+import { type ExpectedClientData, verifyClientData } from './client-data.ts'
 import {
   type CredentialOf,
   type Fido2Assertion,
@@ -26,16 +26,16 @@ type Passkey = CredentialOf<'Fido2'>
  * `invalid_credential`. The checks before the library's verification name the problem, which the library does not.
  * Attestations with certificates are refused, because the library would fetch URLs in them.
  */
-export async function attestPasskey(
+export async function verifyPasskeyAttestation(
   { credId, clientData, attestationData }: NewKey['credentialInfo'],
-  { rpId, ...expected }: Expected,
+  { rpId, ...expected }: ExpectedClientData,
 ): Promise<Pick<Passkey, 'id' | 'publicKey' | 'counter' | 'backedUp' | 'aaguid'>> {
   verifyClientData(clientData, 'webauthn.create', { rpId, ...expected })
   const { hasCertificates, authData, id, key } = parseAttestation(attestationData)
-  assert(!hasCertificates, 'attestation')
+  requireCheck(!hasCertificates, 'attestation')
   verifyAuthenticatorData(authData, rpId)
-  assert(id === credId, 'credential id')
-  assert(key !== undefined && isAcceptedKey(key), 'algorithm')
+  requireCheck(id === credId, 'credential id')
+  requireCheck(key !== undefined && isAcceptedKey(key), 'algorithm')
 
   const { registrationInfo } = await verifyRegistrationResponse({
     response: {
@@ -48,12 +48,12 @@ export async function attestPasskey(
     requireUserVerification: true,
     supportedAlgorithmIDs: PASSKEY_ALGORITHMS,
   }).catch(() => {
-    throw failedCheck('attestation')
+    throw buildFailedCheckError('attestation')
   })
-  assert(registrationInfo?.credential.id === credId, 'attestation')
+  requireCheck(registrationInfo?.credential.id === credId, 'attestation')
   // A longer key is refused. WebAuthn allows only the required parameters in a key, so a longer one contains others
   // (https://www.w3.org/TR/webauthn-3/#credential-public-key).
-  assert(registrationInfo.credential.publicKey.length <= MAX_COSE_BYTES, 'attestation')
+  requireCheck(registrationInfo.credential.publicKey.length <= MAX_COSE_BYTES, 'attestation')
   const { credential, credentialBackedUp: backedUp, aaguid } = registrationInfo
   return { id: credId, publicKey: credential.publicKey, counter: credential.counter, backedUp, aaguid }
 }
@@ -65,10 +65,10 @@ export async function attestPasskey(
  * (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter). Counters of synced passkeys are ignored, because each copy
  * counts separately or not at all.
  */
-export async function assertPasskey(
+export async function verifyPasskeyAssertion(
   { credentialAssertion }: Fido2Assertion,
   { publicKey, counter }: Passkey,
-  { rpId, ...expected }: Expected,
+  { rpId, ...expected }: ExpectedClientData,
 ): Promise<Pick<Passkey, 'counter' | 'backedUp'>> {
   const { credId: id, clientData, authenticatorData, signature } = credentialAssertion
   verifyClientData(clientData, 'webauthn.get', { rpId, ...expected })
@@ -90,11 +90,11 @@ export async function assertPasskey(
     // instead.
     credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => {
-    throw failedCheck('signature')
+    throw buildFailedCheckError('signature')
   })
-  assert(verified, 'signature')
+  requireCheck(verified, 'signature')
   const { newCounter, credentialDeviceType, credentialBackedUp } = authenticationInfo
-  assert(newCounter > counter || newCounter === 0 || credentialDeviceType === 'multiDevice', 'counter')
+  requireCheck(newCounter > counter || newCounter === 0 || credentialDeviceType === 'multiDevice', 'counter')
   return { counter: newCounter, backedUp: credentialBackedUp }
 }
 
@@ -116,7 +116,7 @@ function parseAttestation(bytes: Uint8Array): ParsedAttestation {
     return { hasCertificates: !isOwn, authData, id, key: credentialPublicKey && parseCose(credentialPublicKey) }
   } catch {
     // The library's error is not kept as the cause, because it quotes data of the request.
-    throw failedCheck('attestation')
+    throw buildFailedCheckError('attestation')
   }
 }
 
@@ -143,10 +143,10 @@ function parseCose(bytes: Uint8Array): KeyObject | undefined {
 /** Verifies the relying party and the flags in authenticator data (https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data). */
 function verifyAuthenticatorData(bytes: Uint8Array, rpId: string): void {
   const rpIdHash = sha256(rpId)
-  assert(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')
+  requireCheck(equalTexts(Buffer.from(bytes.subarray(0, 32)).toString('hex'), rpIdHash), 'relying party')
   const flags = bytes[32] ?? 0
   const [present, verified] = [1, 4]
-  assert((flags & present) > 0 && (flags & verified) > 0, 'user verification')
+  requireCheck((flags & present) > 0 && (flags & verified) > 0, 'user verification')
 }
 
 function publicKeyCredential(id: string) {

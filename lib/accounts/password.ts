@@ -17,7 +17,7 @@ export async function hashPassword(password: string, randomBytes: RandomBytes): 
 }
 
 /** Returns true if this hash belongs to the password. The duration does not depend on the result. */
-export async function isPassword(password: string, hash: string): Promise<boolean> {
+export async function isCorrectPassword(password: string, hash: string): Promise<boolean> {
   const salt = hash.split('$').at(-2) ?? ''
   return equalTexts(await hashWith(password, Buffer.from(salt, 'base64')), hash)
 }

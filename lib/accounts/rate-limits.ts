@@ -7,5 +7,5 @@ const Count = z.number().int().positive()
  * minutes, `perSeed` counts for thirty days per TOTP seed. Three codes of six digits are valid at a time, so one random
  * code in 333,333 is right. With 100 guesses, one attacker in 3,333 succeeds.
  */
-export const RateLimits = z.object({ perNetwork: Count, perUser: Count, perSeed: Count })
-export type RateLimits = z.output<typeof RateLimits>
+export const AttemptLimits = z.object({ perNetwork: Count, perUser: Count, perSeed: Count })
+export type AttemptLimits = z.output<typeof AttemptLimits>

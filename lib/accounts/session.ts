@@ -17,7 +17,7 @@ export const Session = z.object({
 export type Session = z.output<typeof Session>
 
 /** Returns a function that finds the session of an Authorization header. The function throws `missing_session` or `invalid_session`. */
-export function identifySession({
+export function createSessionLookup({
   get,
   now,
 }: {
@@ -26,7 +26,7 @@ export function identifySession({
   readonly now: () => number
 }) {
   return async (authorization: string | undefined, clientId: string): Promise<Session> => {
-    const token = bearerToken(authorization)
+    const token = parseBearerToken(authorization)
     if (!token) throw new AppError('missing_session')
     const session = await get(sha256(token))
     if (session?.clientId !== clientId || session.expiresAt.getTime() <= now()) throw new AppError('invalid_session')
@@ -35,7 +35,7 @@ export function identifySession({
 }
 
 /** Returns the Bearer token of an Authorization header; undefined if the header is missing or has another form. */
-export function bearerToken(authorization: string | undefined): string | undefined {
+export function parseBearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
@@ -43,6 +43,6 @@ export function bearerToken(authorization: string | undefined): string | undefin
 const FRESH_MS = 10 * 60 * 1000
 
 /** Throws `fresh_login_required` if the login of a session is older than ten minutes. `now` is in epoch milliseconds. */
-export function assertFresh({ createdAt }: Session, now: number): void {
+export function requireFreshLogin({ createdAt }: Session, now: number): void {
   if (now - createdAt.getTime() > FRESH_MS) throw new AppError('fresh_login_required')
 }

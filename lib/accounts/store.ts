@@ -1,22 +1,22 @@
 import * as z from 'zod'
-import { add, all, any, exists, is, missing, remove, set, sizeIs, take } from '../aws/conditions.ts'
+import { addElements, all, any, exists, is, missing, remove, removeElements, set, sizeIs } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
 import { EpochSeconds, Timestamp } from '../core/codecs.ts'
 import { CredentialChallenge, LoginChallenge, Recovery, Registration, WalletChallenge } from './challenges.ts'
-import { type Expiring, type ExpiringType, expiringKey, getExpiring } from './expiring.ts'
+import { type ExpiringItemSchema, type ExpiringItemType, expiringKey, getExpiringItem } from './expiring.ts'
 import { Session } from './session.ts'
 import { type Access, User } from './user.ts'
 import type { Wallet } from './wallet.ts'
 
 /** Reservation of a passkey id for one user. */
-export const Claim = z.object({
+export const PasskeyIdClaim = z.object({
   claimedBy: z.string(),
   clientId: z.string(),
   email: z.string(),
   claimedAt: Timestamp,
   writeId: z.string().optional(),
 })
-type Claim = z.output<typeof Claim>
+type Claim = z.output<typeof PasskeyIdClaim>
 
 type UserKey = Pick<User, 'clientId' | 'email'>
 
@@ -25,12 +25,12 @@ type UserKey = Pick<User, 'clientId' | 'email'>
  * throw if the table cannot be reached or an item does not match its schema.
  */
 export function usersStore(table: Table) {
-  function expiringItems<Schema extends Expiring>(type: ExpiringType, schema: Schema) {
+  function expiringItems<Schema extends ExpiringItemSchema>(type: ExpiringItemType, schema: Schema) {
     return {
       put: async (hash: string, value: z.output<Schema>): Promise<void> => {
         await table.add(schema, expiringKey(type, hash), value)
       },
-      get: (hash: string) => getExpiring({ table, type, schema }, hash),
+      get: (hash: string) => getExpiringItem({ table, type, schema }, hash),
       /** Marks the item as used and returns it. Returns null if the item does not exist, has expired or is already used. */
       take: async (hash: string, now: Date): Promise<z.output<Schema> | null> => {
         const taken = await table.change(schema, expiringKey(type, hash), {
@@ -67,10 +67,10 @@ export function usersStore(table: Table) {
 
     /** Reserves a passkey id for a user. Returns false if the id is already reserved. */
     claimCredential: (id: string, { clientId, email, userId }: User, claimedAt: Date): Promise<boolean> =>
-      table.add(Claim, credentialKey(id), { claimedBy: userId, clientId, email, claimedAt }),
+      table.add(PasskeyIdClaim, credentialKey(id), { claimedBy: userId, clientId, email, claimedAt }),
 
     /** Returns the reservation of a passkey id; null if there is none. */
-    getClaim: async (id: string): Promise<Claim | null> => (await table.get(Claim, credentialKey(id))) ?? null,
+    getClaim: async (id: string): Promise<Claim | null> => (await table.get(PasskeyIdClaim, credentialKey(id))) ?? null,
 
     /** Deletes the reservation of a passkey id. Does nothing if another user or a later write has replaced the reservation. */
     async releaseCredential(id: string, { claimedBy, writeId }: Pick<Claim, 'claimedBy' | 'writeId'>): Promise<void> {
@@ -123,14 +123,14 @@ export function usersStore(table: Table) {
     /** Counts an attempt under `key` until the time `until`. Returns false and counts nothing if `max` attempts are already counted. */
     countTry(key: string, tryId: string, { max, until }: { max: number; until: Date }): Promise<boolean> {
       return table.update(limitKey(key), {
-        changes: [add('tries', tryId), set('expiresAt', EpochSeconds.encode(until))],
+        changes: [addElements('tries', tryId), set('expiresAt', EpochSeconds.encode(until))],
         when: any(missing('tries'), sizeIs('tries', '<', max)),
       })
     },
 
     /** Cancels the count of an attempt, for example after a successful login. */
     async refundTry(key: string, tryId: string): Promise<void> {
-      await table.update(limitKey(key), { changes: [take('tries', tryId)], when: exists('pk') })
+      await table.update(limitKey(key), { changes: [removeElements('tries', tryId)], when: exists('pk') })
     },
   }
 }

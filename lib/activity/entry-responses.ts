@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { DepositSource } from '../bridge/deposit-source.ts'
 import { ChainId } from '../chain/registry.ts'
 import { Address, Amount, SharePrice, Timestamp, TransactionHash } from '../core/codecs.ts'
-import { isFixed } from '../protocols/fixed-requests.ts'
+import { isFixedRequest } from '../protocols/fixed-requests.ts'
 import type { LiveAccount } from '../protocols/protocol.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
-import { Growth, yieldText } from '../vaults/apy.ts'
+import { formatAnnualYield, Growth } from '../vaults/apy.ts'
 import type { AccountVault } from './account-vaults.ts'
 import type { Deposit } from './history.ts'
 import { buildEntryId, HistoryStatus } from './ledger-entry.ts'
@@ -129,7 +129,7 @@ type OnChain = { readonly vault: VaultOnChain; readonly live: LiveAccount }
 /** Builds the response fields of a vault's share token. `annualYield` is null if unknown. */
 export function buildPriceAndYield({ vault, live }: OnChain, annualYield: Growth | null) {
   return {
-    apy: yieldText({ annualYield }),
+    apy: formatAnnualYield({ annualYield }),
     annualYield,
     assetSymbol: vault.assetSymbol,
     assetDecimals: vault.assetDecimals,
@@ -194,7 +194,7 @@ export function buildWithdrawalEntry(
     userAddress: entry.account,
     chainId: vault.chainId,
     status,
-    statusDescription: (isFixed(entry) ? COOLDOWN_DESCRIPTIONS : WITHDRAWAL_DESCRIPTIONS)[status],
+    statusDescription: (isFixedRequest(entry) ? COOLDOWN_DESCRIPTIONS : WITHDRAWAL_DESCRIPTIONS)[status],
     shares: entry.shares,
     assets,
     amounts,

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import { computeShares, type FixedRequest, isFixed, matchPayments } from '../protocols/fixed-requests.ts'
+import { computeShares, type FixedRequest, isFixedRequest, matchPayments } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { CancelledRequest, LiveAccount } from '../protocols/protocol.ts'
 import type { HistoryStatus } from './ledger-entry.ts'
@@ -43,7 +43,7 @@ export function buildWithdrawals(entries: readonly LedgerEntry[], live: LiveAcco
   const worth = divideProRata(live.claimableRedeemAssets, claimableParts)
   const requests = new Map(
     queue.map(({ entry, claimed, given, cancelled, claimTransactionHash }, index): [LedgerEntry, Withdrawal] => {
-      if (isFixed(entry)) {
+      if (isFixedRequest(entry)) {
         const open = { pending: pendingParts[index] ?? 0n, claimable: claimableParts[index] ?? 0n }
         return [entry, fixedWithdrawal(entry, open, claimTransactionHash)]
       }

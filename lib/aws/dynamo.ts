@@ -15,7 +15,7 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { CLIENT_DEFAULTS } from './client-defaults.ts'
 import type { Condition } from './conditions.ts'
-import { placeholders } from './expressions.ts'
+import { createExpressionBuilder } from './expressions.ts'
 import type { Dynamo, Item, Page, PageOptions, Write } from './requests.ts'
 import { createTable, type Table } from './table.ts'
 
@@ -84,7 +84,7 @@ export function createDynamo(client: DynamoDBClient): Dynamo {
     },
 
     async query({ table, range, ...options }) {
-      const expressions = placeholders()
+      const expressions = createExpressionBuilder()
       const KeyConditionExpression = expressions.keyCondition(range)
       const input = {
         KeyConditionExpression,
@@ -165,7 +165,7 @@ export function asPage({
 /** Builds the request parameters of a query or scan from its options. */
 export function pageInput(
   { isConsistent, after, limit, isKeysOnly, filter }: PageOptions,
-  expressions: ReturnType<typeof placeholders>,
+  expressions: ReturnType<typeof createExpressionBuilder>,
 ) {
   return {
     ConsistentRead: isConsistent,
@@ -178,7 +178,7 @@ export function pageInput(
 }
 
 /** Returns the attribute names and values of these expressions as request parameters. */
-export function attributesOf(expressions: ReturnType<typeof placeholders>) {
+export function attributesOf(expressions: ReturnType<typeof createExpressionBuilder>) {
   const { names, values } = expressions.attributes()
   return {
     ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
@@ -189,7 +189,7 @@ export function attributesOf(expressions: ReturnType<typeof placeholders>) {
 /** Builds the request parameters for the condition of a write. */
 export function conditionInput(when: Condition | undefined) {
   if (!when) return {}
-  const expressions = placeholders()
+  const expressions = createExpressionBuilder()
   return { ConditionExpression: expressions.condition(when), ...attributesOf(expressions) }
 }
 
@@ -199,7 +199,7 @@ export function updateInput({
   changes,
   when,
 }: Pick<Extract<Write, { update: unknown }>, 'update' | 'changes' | 'when'>) {
-  const expressions = placeholders()
+  const expressions = createExpressionBuilder()
   return {
     Key: toAttributes(update),
     UpdateExpression: expressions.update(changes),

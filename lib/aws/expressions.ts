@@ -1,8 +1,8 @@
-import type { Change, Condition, Path } from './conditions.ts'
+import type { AttributePath, Change, Condition } from './conditions.ts'
 import type { KeyRange } from './requests.ts'
 
 /** Creates the builder of one request's expressions. It replaces attribute names and values by placeholders, as DynamoDB requires. */
-export function placeholders() {
+export function createExpressionBuilder() {
   const names = new Map<string, string>()
   const values: Record<string, unknown> = {}
   const nameOf = (name: string): string => {
@@ -15,7 +15,7 @@ export function placeholders() {
     values[name] = value
     return name
   }
-  const pathOf = (path: Path): string => (typeof path === 'string' ? [path] : path).map(nameOf).join('.')
+  const pathOf = (path: AttributePath): string => (typeof path === 'string' ? [path] : path).map(nameOf).join('.')
 
   /**
    * Builds a condition expression

@@ -1,7 +1,7 @@
 import { type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 import { asPage, pageInput, sharedClient } from './dynamo.ts'
-import { placeholders } from './expressions.ts'
+import { createExpressionBuilder } from './expressions.ts'
 import type { OperatorDynamo, Page, PageKey } from './requests.ts'
 import { parseItem, type RangeOptions } from './table.ts'
 import { createTransactingTable, createTransactionClient } from './transactions.ts'
@@ -12,7 +12,9 @@ export function connectOperator(client: DynamoDBClient): OperatorDynamo {
     ...createTransactionClient(client),
 
     async scan({ table, ...options }) {
-      return asPage(await client.send(new ScanCommand({ TableName: table, ...pageInput(options, placeholders()) })))
+      return asPage(
+        await client.send(new ScanCommand({ TableName: table, ...pageInput(options, createExpressionBuilder()) })),
+      )
     },
   }
 }

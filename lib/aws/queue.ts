@@ -25,7 +25,7 @@ const BATCH = 10
 const TRIES = 3
 
 /** Received SQS message with its id. `receives` counts how often SQS delivered it; `receipt` identifies this delivery. */
-export type Received<Message> = {
+export type ReceivedMessage<Message> = {
   readonly message: Message
   readonly messageId: string
   readonly receives: number

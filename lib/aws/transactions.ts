@@ -20,7 +20,7 @@ import {
   toAttributes,
   updateInput,
 } from './dynamo.ts'
-import { placeholders } from './expressions.ts'
+import { createExpressionBuilder } from './expressions.ts'
 import type { Item, TransactingDynamo, Write } from './requests.ts'
 import { createTable } from './table.ts'
 
@@ -109,7 +109,7 @@ function asTransactItem(TableName: string, write: Write) {
   if ('update' in write) return { Update: { TableName, ...updateInput(write) } }
   if ('delete' in write)
     return { Delete: { TableName, Key: toAttributes(write.delete), ...conditionInput(write.when) } }
-  const expressions = placeholders()
+  const expressions = createExpressionBuilder()
   const ConditionExpression = expressions.condition(write.when)
   return {
     ConditionCheck: { TableName, Key: toAttributes(write.check), ConditionExpression, ...attributesOf(expressions) },

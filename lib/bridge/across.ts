@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { max } from '../core/bigint.ts'
 import { TransactionHash } from '../core/codecs.ts'
 import { AppError, badResponse, codeOf } from '../core/errors.ts'
-import { parseAnswer, type Upstream } from '../core/http.ts'
+import { parseResponseBody, type Upstream } from '../core/http.ts'
 import { toResult } from '../core/result.ts'
 import { type BridgeRequest, type BridgeTerms, encodeMessage, getRecipient } from './calldata.ts'
 
@@ -59,7 +59,7 @@ type Hint = { readonly fill?: Hash | undefined; readonly refund?: Hash | undefin
  * Function that fetches the fill and the refund that the bridge's API reports for a deposit. The result is empty if the
  * API does not know the deposit or does not respond.
  */
-export type FetchHint = (deposit: { readonly originChainId: bigint; readonly depositId: bigint }) => Promise<Hint>
+export type HintFetcher = (deposit: { readonly originChainId: bigint; readonly depositId: bigint }) => Promise<Hint>
 
 /** Creates the client of the API of the bridge Across (https://docs.across.to). */
 export function createAcross(ask: Upstream) {
@@ -92,7 +92,7 @@ export function createAcross(ask: Upstream) {
       })
       const refusal = answer.status >= 400 ? Refusal.safeParse(answer.body).data : undefined
       if (refusal) throw new AppError(REFUSALS[refusal.code])
-      const fees = parseAnswer(SuggestedFees, answer)
+      const fees = parseResponseBody(SuggestedFees, answer)
       const { minDeposit, maxDeposit } = fees.limits
 
       const isSame =
@@ -115,7 +115,7 @@ export function createAcross(ask: Upstream) {
      * Fetches the transactions of a deposit's fill and refund (GET /deposit/status). Never throws: a failed request
      * gives an empty result.
      */
-    async fetchHint({ originChainId, depositId }: Parameters<FetchHint>[0]): Promise<Hint> {
+    async fetchHint({ originChainId, depositId }: Parameters<HintFetcher>[0]): Promise<Hint> {
       const query = { originChainId: `${originChainId}`, depositId: `${depositId}` }
       const response = await toResult(ask({ path: '/deposit/status', query }))
       const { fillTxnRef: fill, depositRefundTxnRef: refund } =

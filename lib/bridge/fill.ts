@@ -11,14 +11,14 @@ import { poolAbi } from './abi.ts'
 import { type Fill, findFill, hashRelay, POOL_TOPICS, parseFillResult, toAddress } from './events.ts'
 import {
   buildPollResult,
-  FILLED,
+  FILLED_STATUS,
   getBridge,
   type Poll,
   type PollResult,
   parseReceipt,
   readFillStatuses,
   readTime,
-  SLOW_FILL_REQUESTED,
+  SLOW_FILL_REQUESTED_STATUS,
   withEvents,
 } from './poll.ts'
 import { readRefund } from './refund.ts'
@@ -33,7 +33,7 @@ const CALLS_FOR_RECEIPT = 2
 const FILL_KINDS = ['sped_up', 'filled', 'delivered', 'undelivered', 'vault_deposited', 'action_failed'] as const
 
 /** Reads the state of a transfer whose deposit is mined on the source chain. Throws `upstream_*`. */
-export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollResult> {
+export async function readBridgedTransfer(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
   const { deposit, events, isFinal } = transfer
   if (!evmChain(deposit.destinationChainId)?.bridge)
@@ -58,14 +58,14 @@ export async function readBridged(poll: Poll, transfer: Transfer): Promise<PollR
   const read = await readFillStatuses(destination, [hashRelay(deposit)], { withHash })
   const [status] = read.values
   const unfilled = withEvents(transfer, FILL_KINDS, [])
-  const searched = status === FILLED ? await searchFill(poll, destination, unfilled, read.block) : undefined
+  const searched = status === FILLED_STATUS ? await searchFill(poll, destination, unfilled, read.block) : undefined
   const keep = searched ? { ...unfilled, fillSearch: searched.search } : unfilled
   if (searched?.filled) return concludeFill(poll, keep, searched.filled)
   if (withHash) poll.evidence.set(deposit.destinationChainId, await read.evidence())
   // The node's logs do not contain the fill yet, or no longer. A later poll must find it.
   if (searched) return buildPollResult(keep, 'locating')
   if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
-    if (status !== SLOW_FILL_REQUESTED) return buildPollResult(keep, 'bridging')
+    if (status !== SLOW_FILL_REQUESTED_STATUS) return buildPollResult(keep, 'bridging')
     return buildPollResult(await withSlowFill(poll, destination, keep, read.block), 'bridging_slowly')
   }
   const isUnfilled = isFinal && (await isUnfilledForEver(poll, destination, deposit))
@@ -199,5 +199,5 @@ async function isUnfilledForEver(poll: Poll, destination: ChainReader, deposit: 
   // The pool accepts no fill in a block after the deadline. Once such a block is final, an unfilled deposit stays
   // unfilled.
   const { isPast } = parseFinality(destination.chain, outcomes.slice(1))
-  return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED
+  return isPast(BigInt(deposit.relayData.fillDeadline)) && parseResult(Quantity, outcomes[0]) !== FILLED_STATUS
 }

@@ -17,14 +17,14 @@ import { max, min } from '../core/bigint.ts'
 import { AppError, badResponse } from '../core/errors.ts'
 import { toDate } from '../core/time.ts'
 import { poolAbi } from './abi.ts'
-import type { FetchHint } from './across.ts'
+import type { HintFetcher } from './across.ts'
 import { STATUS_BY_OUTCOME } from './timeline.ts'
 import type { Outcome, Transfer, TransferEvent } from './transfer.ts'
 
 /** Context of one poll, a read of a transfer's state from the chains: services, the budget of RPC calls, and the blocks that were read. */
 export type Poll = {
   readonly getReader: (chainId: number) => ChainReader
-  readonly fetchHint: FetchHint
+  readonly fetchHint: HintFetcher
   readonly budget: Budget
   /** Block at which this poll has read each chain, by chain id. */
   readonly evidence: Map<number, Evidence>
@@ -121,8 +121,8 @@ export function getBridge({ chain }: ChainReader) {
  * Values of the pool's `fillStatuses`: SLOW_FILL_REQUESTED means that the pool will pay instead of a relayer, FILLED
  * that the tokens were delivered.
  */
-export const SLOW_FILL_REQUESTED = 1n
-export const FILLED = 2n
+export const SLOW_FILL_REQUESTED_STATUS = 1n
+export const FILLED_STATUS = 2n
 
 /**
  * Reads the fill statuses of deposits from the destination's pool, by relay hash, in one call at one block. A status is

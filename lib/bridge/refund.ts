@@ -18,7 +18,7 @@ import {
 } from './events.ts'
 import {
   buildPollResult,
-  FILLED,
+  FILLED_STATUS,
   findFinalBlock,
   getBridge,
   MAX_CALLS,
@@ -232,7 +232,7 @@ async function findPayment(
       getReader(chainId),
       group.map((rival) => rival.relayHash),
     )
-    for (const [index, rival] of group.entries()) if (values[index] === FILLED) filled.add(rival.relayHash)
+    for (const [index, rival] of group.entries()) if (values[index] === FILLED_STATUS) filled.add(rival.relayHash)
   }
   const toDebt = (amount: bigint, deadline: bigint): OwedRefund => ({ amount, deadline: toDate(deadline) })
   const others = rivals.filter((rival) => !filled.has(rival.relayHash))

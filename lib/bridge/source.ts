@@ -83,7 +83,7 @@ const SKEW_SECONDS = HOUR_SECONDS
  * it, another transaction may contain the same deposit. The depositor's deposits since the time of the quote are then
  * searched. Throws `upstream_*`.
  */
-export async function readSource(
+export async function readSourceDeposits(
   poll: Poll,
   question: SourceRequest,
   recorded: SourceHashRecord | undefined,
@@ -165,14 +165,14 @@ async function readReceipt(
     .slice(0, MAX_DEPOSITS)
     .map(({ deposit }) => ({ ...pickTerms(deposit), relayHash: hashRelay(deposit) }))
   return {
-    deposits: chosen.map((one) => toDeposited(source, one, { at, isFinal, evidence })),
+    deposits: chosen.map((one) => buildDepositRecord(source, one, { at, isFinal, evidence })),
     isFinal,
     sent: { ...(sender && { sender }), ...sent, deposits: seen, isFinal },
   }
 }
 
 /** Builds the beginning of a transfer's record from a deposit and the log of its event. */
-export function toDeposited(
+export function buildDepositRecord(
   { chain }: ChainReader,
   { deposit, log }: LoggedDeposit,
   { at, isFinal, evidence }: { readonly at: Date; readonly isFinal: boolean; readonly evidence?: Transfer['evidence'] },
@@ -276,7 +276,7 @@ async function readGone(
     const isFinal = finality.isFinal({ number: blockNumber, timestamp: toSeconds(at) })
     const seen = { ...pickTerms(other.deposit), relayHash: hashRelay(other.deposit) }
     return {
-      deposits: [toDeposited(source, other, { at, isFinal })],
+      deposits: [buildDepositRecord(source, other, { at, isFinal })],
       isFinal,
       // Until the other transaction is final, the requested one may still be mined. The record therefore keeps the
       // requested deposit.

@@ -5,13 +5,19 @@ import type { ChainReader } from '../chain/reader.ts'
 import { toResult } from '../core/result.ts'
 import type { DepositLocation } from '../protocols/ledger-entry.ts'
 import type { VaultKey } from '../vaults/vault.ts'
-import type { FetchHint } from './across.ts'
+import type { HintFetcher } from './across.ts'
 import type { DepositSource } from './deposit-source.ts'
 import { hashRelay, pickTerms } from './events.ts'
-import { readBridged } from './fill.ts'
+import { readBridgedTransfer } from './fill.ts'
 import { buildPollResult, createBudget, type Poll, type PollResult } from './poll.ts'
 import type { QuotesStore } from './quote-store.ts'
-import { type DepositRecord, filterByDepositor, readSource, type SourceRequest, type SourceResult } from './source.ts'
+import {
+  type DepositRecord,
+  filterByDepositor,
+  readSourceDeposits,
+  type SourceRequest,
+  type SourceResult,
+} from './source.ts'
 import type { TransfersStore } from './store.ts'
 import { addEnding, buildEmptyStatus, deriveOutcome, describeTransfer, getTarget } from './timeline.ts'
 import type { RecordedTransfer, SourceHashRecord, Transfer, TransferKey, TransferStatus } from './transfer.ts'
@@ -19,7 +25,7 @@ import type { RecordedTransfer, SourceHashRecord, Transfer, TransferKey, Transfe
 /** Services that the reading of transfers needs: chain readers, stores and the bridge's API. */
 export type TransferServices = {
   readonly getReader: (chainId: number) => ChainReader
-  readonly fetchHint: FetchHint
+  readonly fetchHint: HintFetcher
   readonly transfers: Omit<TransfersStore, 'listDue' | 'postpone'>
   readonly quotes: Pick<QuotesStore, 'getMany'>
   readonly depositSources: { record(deposit: DepositLocation, source: DepositSource): Promise<void> }
@@ -36,7 +42,7 @@ type ReadByHash = {
 }
 
 /** Returns the vault of a transfer, from its quote or its message; undefined if neither names a vault. */
-export function getVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKey | undefined {
+export function findTransferVault(transfer: Pick<Transfer, 'deposit' | 'quote'>): VaultKey | undefined {
   return transfer.quote?.vault ?? getTarget(transfer)
 }
 
@@ -143,7 +149,7 @@ async function readSighting(
   if (chosen[question.index]?.dropped) return { outcome: 'source_dropped', isFinal: true, sent }
   const isKnown = known.length > 0 && known.length === chosen.length
   if (isKnown && known.every(({ recorded }) => isSourceRead(recorded))) return { isFinal: true, sent }
-  return readSource(poll, question, sent)
+  return readSourceDeposits(poll, question, sent)
 }
 
 /**
@@ -227,7 +233,7 @@ async function readRecorded(poll: Poll, { key, recorded }: RecordedTransfer): Pr
     outcome,
     isFinal,
     sent,
-  } = await readSource(poll, question, { account, deposits: [terms], isFinal: false })
+  } = await readSourceDeposits(poll, question, { account, deposits: [terms], isFinal: false })
   const same = deposits.find(({ deposit }) => hashRelay(deposit) === hash)
   const isFilled = recorded.events.some(({ kind }) => kind === 'filled')
   if (same || isFilled) return readNow(poll, same ? withSource(recorded, same) : recorded)
@@ -241,7 +247,7 @@ async function readNow(poll: Poll, transfer: Transfer): Promise<PollResult> {
   if (transfer.final) return buildPollResult(transfer, transfer.final, true)
   const { evidence, deposit } = transfer
   if (evidence) poll.evidence.set(Number(deposit.relayData.originChainId), evidence)
-  return poll.budget.reaches(1) ? readBridged(poll, transfer) : buildRecordedResult(transfer)
+  return poll.budget.reaches(1) ? readBridgedTransfer(poll, transfer) : buildRecordedResult(transfer)
 }
 
 function buildRecordedResult(transfer: Transfer): PollResult {

@@ -1,6 +1,6 @@
 import { isAddressEqual, zeroAddress } from 'viem'
 import { max, min } from '../core/bigint.ts'
-import { AppError, badResponse, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
+import { AppError, badResponse, buildTooLargeDetail, type ErrorDetail } from '../core/errors.ts'
 import type { Quote } from './across.ts'
 import type { BridgeRequest, BridgeTerms } from './calldata.ts'
 
@@ -92,7 +92,7 @@ function tooLow(request: BridgeRequest, quote: Quote, field: string): AppError {
 function tooHigh(request: BridgeRequest, quote: Quote, field: string): AppError {
   const { max: most } = quote.limits
   const detail = isEnough(most, request, quote)
-    ? mustBeAtMost(field, most)
+    ? buildTooLargeDetail(field, most)
     : { field, issue: 'is more than the bridge takes now' }
   return new AppError('amount_too_high_for_bridge', { details: [nameField(detail)] })
 }

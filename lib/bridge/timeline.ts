@@ -253,8 +253,8 @@ export function addEnding(
   const last = endings.at(-1)
   const ending = { outcome, events }
   const isEnding = STATUS_BY_OUTCOME[outcome].terminal && events.some(({ kind }) => kind === 'filled')
-  if (final || !isEnding || !nameEndingType(STATUS_BY_OUTCOME[outcome])) return latest
-  const keyOf = (one: Ending) => buildEndingKey(key, { deposit, ...one })
+  if (final || !isEnding || !nameTransferEventType(STATUS_BY_OUTCOME[outcome])) return latest
+  const keyOf = (one: Ending) => buildEndingEventKey(key, { deposit, ...one })
   if (last && keyOf(last) === keyOf(ending)) return latest
   // All endings are kept, because an aborted job may have notified clients of any of them. Above the maximum, clients
   // are notified only of the final ending.
@@ -273,7 +273,7 @@ export function isUnreported({ final, latest }: Transfer): boolean {
 }
 
 /** Builds the key of the webhook event that reports a transfer's final outcome. */
-export function buildTransferKey({ sourceChainId, relayHash }: TransferKey): string {
+export function buildFinalEventKey({ sourceChainId, relayHash }: TransferKey): string {
   return ['transfer', sourceChainId, relayHash].join('#')
 }
 
@@ -281,17 +281,17 @@ export function buildTransferKey({ sourceChainId, relayHash }: TransferKey): str
  * Builds the key of the webhook event for an ending, from its type and its fill. After a reorganisation, another fill
  * gives another key.
  */
-export function buildEndingKey(
+export function buildEndingEventKey(
   key: TransferKey,
   { deposit, outcome, events }: Pick<Transfer, 'deposit'> & Ending,
 ): string {
   const { timestamps, transactions, outputAmount } = describeTransfer({ deposit, events }, outcome)
   const fill = [timestamps.bridged?.getTime(), transactions.fill, outputAmount]
-  return [buildTransferKey(key), nameEndingType(STATUS_BY_OUTCOME[outcome]), ...fill].join('#')
+  return [buildFinalEventKey(key), nameTransferEventType(STATUS_BY_OUTCOME[outcome]), ...fill].join('#')
 }
 
 /** Returns the type of the webhook event for a transfer's status; undefined if clients are not notified of that status. */
-export function nameEndingType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
+export function nameTransferEventType({ status, reason }: Pick<TransferStatus, 'status' | 'reason'>) {
   if (status === 'completed') return 'transfer.completed'
   if (status !== 'failed') return undefined
   return reason === 'refunded' ? 'transfer.refunded' : 'transfer.failed'

@@ -1,4 +1,4 @@
-import type { Aged, Namespace } from './cache.ts'
+import type { Aged, CacheNamespace } from './cache.ts'
 
 /**
  * Combines several cached responses into one value. The value is as old as the oldest response, and stale if a response
@@ -18,7 +18,7 @@ export function combineAges<T>(value: T, parts: readonly (Aged<unknown> | undefi
  */
 export function isOverdue(
   { asOf, isStale }: Aged<unknown>,
-  { freshSeconds }: Namespace<unknown>,
+  { freshSeconds }: CacheNamespace<unknown>,
   now: number,
 ): boolean {
   return isStale && now - asOf.getTime() > 2 * freshSeconds * 1000

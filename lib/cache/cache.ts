@@ -4,14 +4,14 @@ import { AppError, badResponse, codeOf } from '../core/errors.ts'
 import { logger } from '../core/logger.ts'
 import { toResult } from '../core/result.ts'
 import type { Payment } from '../meter/meter.ts'
-import { type Answers, type CachedAnswer, cacheMemory, nameOf } from './memory.ts'
-import { type CacheStore, type Entry, FailureCode } from './store.ts'
+import { type CachedAnswer, type CachedAnswers, cacheMemory, nameOf } from './memory.ts'
+import { type CacheEntry, type CacheStore, FailureCode } from './store.ts'
 
 /**
  * Group of cached responses from external services. `name` is the first part of their cache keys. A response is fresh
  * for `freshSeconds` and is deleted after `keepSeconds`.
  */
-export type Namespace<T> = {
+export type CacheNamespace<T> = {
   readonly name: string
   /** Schema of a cached response, which is stored in its encoded form. */
   readonly schema: z.ZodType<T>
@@ -28,7 +28,7 @@ export type Namespace<T> = {
 export type Aged<T> = { readonly value: T; readonly asOf: Date; readonly isStale: boolean }
 
 /** Key of one cached response within a namespace. */
-export type CacheKey<T> = { readonly namespace: Namespace<T>; readonly key: string }
+export type CacheKey<T> = { readonly namespace: CacheNamespace<T>; readonly key: string }
 
 type Cached<Keys extends Record<string, CacheKey<unknown>>> = {
   readonly [Name in keyof Keys]: Keys[Name] extends CacheKey<infer T> ? Aged<T> | undefined : never
@@ -85,7 +85,7 @@ export function sharedCache({
     return { value: answer.value, asOf: answer.asOf, isStale: answer.freshUntil <= now() }
   }
 
-  async function read(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
+  async function read(keys: readonly CacheKey<unknown>[]): Promise<CachedAnswers> {
     const entries = await table.getMany(keys.map(nameOf))
     const answers = keys.map((key): [string, CachedAnswer<unknown> | undefined] => [
       nameOf(key),
@@ -95,7 +95,7 @@ export function sharedCache({
   }
   const memory = cacheMemory({ read, now })
 
-  function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: Answers): Cached<Keys> {
+  function named<Keys extends Record<string, CacheKey<unknown>>>(keys: Keys, answers: CachedAnswers): Cached<Keys> {
     // The cast is safe: each response has the name of its cache key.
     return Object.fromEntries(
       Object.entries(keys).map(([name, cacheKey]) => [name, aged(cacheKey, answers.get(nameOf(cacheKey)))]),
@@ -194,13 +194,13 @@ export type SharedCache = ReturnType<typeof sharedCache>
  * Parses a stored response. A response that does not match the schema counts as missing
  * (docs/decisions/0064-items-expand-migrate-contract.md).
  */
-function parseAnswer<T>({ namespace }: CacheKey<T>, stored: Entry['answer']): CachedAnswer<T> | undefined {
+function parseAnswer<T>({ namespace }: CacheKey<T>, stored: CacheEntry['answer']): CachedAnswer<T> | undefined {
   if (!stored) return undefined
   const { success, data } = namespace.schema.safeParse(stored.json)
   return success ? { value: data, asOf: stored.asOf, freshUntil: stored.freshUntil } : undefined
 }
 
-function failedBefore({ code, until }: NonNullable<Entry['failure']>, now: number): AppError {
+function failedBefore({ code, until }: NonNullable<CacheEntry['failure']>, now: number): AppError {
   return new AppError(code, {
     cause: new Error('a refresh has just failed'),
     ...(code === 'upstream_unavailable' && { headers: { 'retry-after': Math.ceil((until - now) / 1000).toString() } }),

@@ -5,7 +5,7 @@ import type { CacheKey } from './cache.ts'
 export type CachedAnswer<T> = { readonly value: T; readonly asOf: Date; readonly freshUntil: number }
 
 /** Cached responses by the names of their cache entries. Missing entries are left out. */
-export type Answers = ReadonlyMap<string, CachedAnswer<unknown>>
+export type CachedAnswers = ReadonlyMap<string, CachedAnswer<unknown>>
 
 /** Response in memory, or the running read that will return it. `until` is the time in epoch milliseconds from which it is read again. */
 type RememberedAnswer = { readonly answer: Promise<CachedAnswer<unknown> | undefined>; readonly until: number }
@@ -18,13 +18,13 @@ export function cacheMemory({
   read,
   now,
 }: {
-  readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<Answers>
+  readonly read: (keys: readonly CacheKey<unknown>[]) => Promise<CachedAnswers>
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }) {
   const memory = new Map<string, RememberedAnswer>()
 
-  function remember(key: CacheKey<unknown>, seconds: number, pending: Promise<Answers>): void {
+  function remember(key: CacheKey<unknown>, seconds: number, pending: Promise<CachedAnswers>): void {
     const name = nameOf(key)
     const before = memory.get(name)
     const answer = pending.then(
@@ -49,7 +49,7 @@ export function cacheMemory({
      * callers share. If the read fails, the expired responses are used for another `rememberedSeconds`. Throws if the
      * read fails and a key has no response in memory.
      */
-    async recall(keys: readonly CacheKey<unknown>[]): Promise<Answers> {
+    async recall(keys: readonly CacheKey<unknown>[]): Promise<CachedAnswers> {
       const due = keys.filter((key) => (memory.get(nameOf(key))?.until ?? 0) <= now())
       const pending = read(due)
       for (const key of due) {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { MAX_RETRY_AFTER_SECONDS, type Pause } from '../core/http.ts'
-import type { Namespace, SharedCache } from './cache.ts'
+import type { CacheNamespace, SharedCache } from './cache.ts'
 
 /** Cache namespace of the times until which requests to external services pause, in epoch milliseconds. */
-const PAUSES: Namespace<number> = {
+const PAUSES: CacheNamespace<number> = {
   name: 'pause',
   schema: z.number(),
   freshSeconds: MAX_RETRY_AFTER_SECONDS,

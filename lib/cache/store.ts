@@ -25,15 +25,15 @@ const Compressed = z.codec(z.instanceof(Uint8Array), z.unknown(), {
 })
 
 /** Cache entry: the response, the lease of a running refresh, and the last failure. Times are in epoch milliseconds. */
-const Entry = z.object({
+const CacheEntry = z.object({
   answer: z.object({ json: Compressed, asOf: Timestamp, freshUntil: z.number() }).optional(),
   refreshingUntil: z.number().optional(),
   failure: z.object({ code: FailureCode, until: z.number() }).optional(),
 })
 /** Stored cache entry of one key. */
-export type Entry = z.output<typeof Entry>
-const Expiring = Entry.extend({ expiresAt: z.number() })
-const Item = Entry.extend({ pk: z.string() })
+export type CacheEntry = z.output<typeof CacheEntry>
+const Expiring = CacheEntry.extend({ expiresAt: z.number() })
+const Item = CacheEntry.extend({ pk: z.string() })
 
 const SORT_KEY = 'ANSWER'
 const UNANSWERED_SECONDS = HOUR
@@ -42,21 +42,22 @@ const UNANSWERED_SECONDS = HOUR
 export function cacheStore(table: Table) {
   const keyOf = (key: string) => ({ pk: key, sk: SORT_KEY })
   return {
-    get: async (key: string): Promise<Entry> => (await table.get(Entry, keyOf(key), { isConsistent: false })) ?? {},
+    get: async (key: string): Promise<CacheEntry> =>
+      (await table.get(CacheEntry, keyOf(key), { isConsistent: false })) ?? {},
 
     /** Returns the existing cache entries of these keys. One request reads at most 100 keys. */
-    async getMany(keys: readonly string[]): Promise<Map<string, Entry>> {
+    async getMany(keys: readonly string[]): Promise<Map<string, CacheEntry>> {
       const items = await table.getMany(Item, keys.map(keyOf), { isConsistent: false })
       return new Map(items.map((item) => [item.pk, item]))
     },
 
     /** Replaces the cache entry of a key with this response. DynamoDB may delete the entry from `expiresAt` (seconds since 1970) on. */
-    async put(key: string, answer: NonNullable<Entry['answer']>, expiresAt: number): Promise<void> {
+    async put(key: string, answer: NonNullable<CacheEntry['answer']>, expiresAt: number): Promise<void> {
       await table.put(Expiring, keyOf(key), { answer, expiresAt })
     },
 
     /** Replaces the cache entries of several keys, 25 per request. A failure may leave some of them replaced. */
-    putMany: (entries: readonly { key: string; answer: NonNullable<Entry['answer']>; expiresAt: number }[]) =>
+    putMany: (entries: readonly { key: string; answer: NonNullable<CacheEntry['answer']>; expiresAt: number }[]) =>
       table.putMany(
         entries.map(({ key, ...entry }) => buildItem(Expiring, keyOf(key), entry)),
         { doesCallerWait: true },
@@ -66,7 +67,7 @@ export function cacheStore(table: Table) {
      * Takes the lease to refresh a key's response until `until`. Returns false if another container has the lease, or a
      * failure was stored recently. Also returns false if the response is no longer the `seen` one.
      */
-    takeLease: (key: string, { seen, now, until }: { seen: Entry['answer']; now: number; until: number }) =>
+    takeLease: (key: string, { seen, now, until }: { seen: CacheEntry['answer']; now: number; until: number }) =>
       table.update(keyOf(key), {
         changes: [
           set('refreshingUntil', until),
@@ -83,7 +84,7 @@ export function cacheStore(table: Table) {
     releaseLease: (key: string): Promise<void> => table.write(keyOf(key), [remove('refreshingUntil')]),
 
     /** Releases the lease after a failed refresh. Stores the failure, which prevents another refresh until `failure.until`. */
-    putFailure: (key: string, failure: NonNullable<Entry['failure']>): Promise<void> =>
+    putFailure: (key: string, failure: NonNullable<CacheEntry['failure']>): Promise<void> =>
       table.write(keyOf(key), [set('failure', failure), remove('refreshingUntil')]),
   }
 }

@@ -12,7 +12,7 @@ const UNKNOWN_KEY_MS = 10_000
  * immediately, because a key that is not cached is looked up again. After a failed look-up, unknown keys of the same
  * client are not looked up for 10 s.
  */
-export function identifyClient({
+export function createClientLookup({
   get,
   now,
 }: {

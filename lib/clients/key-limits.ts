@@ -1,7 +1,7 @@
 import type { Address as AddressText } from 'viem'
 import * as z from 'zod'
 import { Address, Amount } from '../core/codecs.ts'
-import { AppError, mustBeAtMost } from '../core/errors.ts'
+import { AppError, buildTooLargeDetail } from '../core/errors.ts'
 import { findVault, type Vault, type VaultKey } from '../vaults/vault.ts'
 
 /** Part of the API that a key may use. */
@@ -9,18 +9,18 @@ export const Scope = z.enum(['vaults', 'accounts', 'portfolio', 'markets', 'webh
 export type Scope = z.output<typeof Scope>
 
 /** Rate limit of an API key: the maximum number of requests in each time window, and the window's length in seconds. */
-export const Rate = z.object({
+export const RateLimit = z.object({
   requests: z.int().min(1).max(1_000_000),
   seconds: z.int().min(10).max(3600),
 })
-export type Rate = z.output<typeof Rate>
+export type RateLimit = z.output<typeof RateLimit>
 
 const ChainId = z.int().positive()
 
 /** Limits of an API key. An omitted list permits everything. */
 export const KeyLimits = z.object({
   scopes: z.array(Scope).min(1),
-  rate: Rate,
+  rate: RateLimit,
   /** Chains whose vaults the key may see, and from which users may deposit into these vaults. */
   chains: z.array(ChainId).min(1).max(20).optional(),
   /** Vaults of the client that the key may see and deposit into. */
@@ -82,7 +82,7 @@ export function requireAllowedDeposit(
   const largest = limits.largestDeposits.find((listed) => listed.chainId === chainId && listed.asset === asset)
   if (largest && amount <= largest.amount) return
   const detail = largest
-    ? mustBeAtMost('amount', largest.amount)
+    ? buildTooLargeDetail('amount', largest.amount)
     : { field: 'amount', issue: `is of an asset that this key cannot deposit: ${asset}` }
   throw new AppError('deposit_limit_exceeded', { details: [detail] })
 }

@@ -1,6 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import * as z from 'zod'
-import { add, any, beginsWith, exists, is } from '../aws/conditions.ts'
+import { addElements, any, beginsWith, exists, is } from '../aws/conditions.ts'
 import type { OperatorTable } from '../aws/operator-table.ts'
 import type { ItemKey, Write } from '../aws/requests.ts'
 import { buildItem, parseItem, type Table } from '../aws/table.ts'
@@ -44,7 +44,7 @@ export function listedVaultsStore(table: Table) {
 export type ListedVaultsStore = ReturnType<typeof listedVaultsStore>
 
 /** Builds the tool that repairs the chains' lists of vaults and the vaults' lists of clients. It scans the whole table. */
-export function vaultLister(table: OperatorTable) {
+export function createVaultLister(table: OperatorTable) {
   async function findUnlisted(): Promise<UnlistedVault[]> {
     const keys = new Set<string>()
     const copies: UnlistedVault[] = []
@@ -83,7 +83,7 @@ export function vaultLister(table: OperatorTable) {
  */
 export function buildListingWrites(clientId: string, vault: VaultOnChain): Write[] {
   return [
-    { update: vaultClientsKey(vault), changes: [add('clients', clientId)] },
+    { update: vaultClientsKey(vault), changes: [addElements('clients', clientId)] },
     { put: buildItem(VaultOnChain, chainVaultKey(vault), vault) },
   ]
 }

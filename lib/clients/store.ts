@@ -5,8 +5,8 @@ import { Vault } from '../vaults/vault.ts'
 import { ApiKey, Client, type ClientRecord } from './client.ts'
 
 /** Item of a client in the table of clients. The client's vaults and API keys are separate items. */
-export const Profile = Client.omit({ vaults: true })
-export type Profile = z.output<typeof Profile>
+export const ClientProfile = Client.omit({ vaults: true })
+export type ClientProfile = z.output<typeof ClientProfile>
 
 const Keyed = z.looseObject({ sk: z.string() })
 
@@ -24,7 +24,7 @@ export function clientsStore(table: Table) {
       const [profile] = byType.get('CLIENT') ?? []
       if (!profile) return null
       return {
-        client: { ...parseItem(Profile, profile), vaults: parseItem(z.array(Vault), byType.get('VAULT') ?? []) },
+        client: { ...parseItem(ClientProfile, profile), vaults: parseItem(z.array(Vault), byType.get('VAULT') ?? []) },
         keys: parseItem(z.array(ApiKey), byType.get('KEY') ?? []),
       }
     },
@@ -42,6 +42,6 @@ export function apiKeyKey(clientId: string, keyId: string) {
 }
 
 /** Returns the table key of a client's vault, which is in the client's partition. */
-export function vaultKey(clientId: string, chainId: number, address: Vault['address']) {
+export function clientVaultKey(clientId: string, chainId: number, address: Vault['address']) {
   return { pk: profileKey(clientId).pk, sk: `VAULT#${chainId}#${Address.encode(address)}` }
 }

@@ -245,11 +245,11 @@ export type ErrorCode = keyof typeof ERRORS
 /** Lists the public definition of every error with its code. */
 export function listErrorDefinitions(): (ErrorDefinition & { readonly code: ErrorCode })[] {
   // The cast is right: the table has no other keys.
-  return (Object.keys(ERRORS) as ErrorCode[]).map((code) => ({ code, ...defineError(code) }))
+  return (Object.keys(ERRORS) as ErrorCode[]).map((code) => ({ code, ...getErrorDefinition(code) }))
 }
 
 /** Returns the public definition of the error with this code. */
-export function defineError(code: ErrorCode): ErrorDefinition {
+export function getErrorDefinition(code: ErrorCode): ErrorDefinition {
   const [status, error = '', message = '', seconds] = ERRORS[code].split(' | ')
   // The cast is right: each row begins with a status of this type.
   return { status: Number(status) as Status, error, message, ...(seconds && { retryAfterSeconds: Number(seconds) }) }
@@ -267,7 +267,7 @@ export type ErrorDetail = {
 }
 
 /** Builds the detail of a field whose amount is too large. `most` is the largest accepted amount. */
-export function mustBeAtMost(field: string, most: bigint): ErrorDetail {
+export function buildTooLargeDetail(field: string, most: bigint): ErrorDetail {
   return { field, issue: `must be at most ${most}`, atMost: `${most}` }
 }
 
@@ -285,7 +285,7 @@ export class AppError extends Error {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, { details, headers = {}, cause }: AppErrorOptions = {}) {
-    super(defineError(code).error, { cause })
+    super(getErrorDefinition(code).error, { cause })
     this.name = 'AppError'
     this.code = code
     this.details = details

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type * as z from 'zod'
 import { AppError, badResponse, type UpstreamError } from './errors.ts'
 import { parseJson } from './json.ts'
-import type { Fetch, Fetched } from './outbound.ts'
+import type { Fetch, FetchedResponse } from './outbound.ts'
 
 /** Dependencies of the outbound HTTP client. */
 export type HttpEnvironment = {
@@ -247,7 +247,7 @@ export function createUpstream(options: UpstreamOptions, environment: HttpEnviro
 }
 
 /** Parses the body of a successful response with the schema. Throws `upstream_bad_answer` for an error response or another shape. */
-export function parseAnswer<Schema extends z.ZodType>(
+export function parseResponseBody<Schema extends z.ZodType>(
   schema: Schema,
   { status, body }: UpstreamResponse,
 ): z.output<Schema> {
@@ -264,13 +264,13 @@ export function parseRows<Schema extends z.ZodType>(schema: Schema, rows: readon
   })
 }
 
-async function readJson(response: Fetched, mostBytes: number): Promise<unknown> {
+async function readJson(response: FetchedResponse, mostBytes: number): Promise<unknown> {
   const json = parseJson(await readText(response, mostBytes))
   if (json === undefined && response.status < 400) throw new FailedTry('upstream_bad_answer', 'not JSON')
   return json
 }
 
-async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
+async function readText({ body }: FetchedResponse, mostBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let bytes = 0
   let text = ''
@@ -286,7 +286,7 @@ async function readText({ body }: Fetched, mostBytes: number): Promise<string> {
  * Returns the seconds in a Retry-After header. A date is compared with the Date header of the same response, so no two
  * clocks are compared (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
  */
-function retryAfter(headers: Fetched['headers']): number | undefined {
+function retryAfter(headers: FetchedResponse['headers']): number | undefined {
   const text = headers.get('retry-after') ?? ''
   const seconds = /^\d{1,9}$/.test(text)
     ? Number(text)

@@ -13,10 +13,10 @@ export type Fetch = (
     readonly redirect: 'manual'
     readonly signal: AbortSignal
   },
-) => Promise<Fetched>
+) => Promise<FetchedResponse>
 
 /** Subset of the `Response` object that outbound requests use. */
-export type Fetched = {
+export type FetchedResponse = {
   readonly status: number
   readonly headers: { get(name: string): string | null }
   /** Decompressed body. `cancel` discards the unread rest. */

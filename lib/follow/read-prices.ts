@@ -8,7 +8,7 @@ import { logger } from '../core/logger.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../core/time.ts'
 import type { VaultEvent } from '../protocols/books.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import { type BlockPrice, priceBefore, sortByBlock, startOf } from '../vaults/prices.ts'
+import { type BlockPrice, computeIntervalStart, priceBefore, sortByBlock } from '../vaults/prices.ts'
 import type { Run, VaultRun } from './run.ts'
 
 /** Maximum number of prices, and of values of share transfers, that are read per range of blocks. Only the newest are read. */
@@ -71,7 +71,7 @@ function listTrades({ vaultRun, events }: Traded, now: bigint) {
   const call = shareValue?.(vault, 10n ** BigInt(vault.shareDecimals))
   if (!call) return []
   const trades = events.filter(({ eventName }) => books.repricing.has(eventName))
-  const intervalOf = (at: bigint) => startOf(now - at > HOURLY_SECONDS ? 'day' : 'hour', at)
+  const intervalOf = (at: bigint) => computeIntervalStart(now - at > HOURLY_SECONDS ? 'day' : 'hour', at)
   const last = new Map(trades.map(({ location }) => [intervalOf(location.timestamp), location]))
   const isKnown = ({ blockNumber, timestamp }: VaultEvent['location']) => {
     const before = priceBefore(progress.lastPrices ?? [], blockNumber + 1n)

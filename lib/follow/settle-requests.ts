@@ -4,7 +4,7 @@ import type { QueuedRequest } from '../activity/queue.ts'
 import { buildQueueByKind, type RequestEntry } from '../activity/request-queue.ts'
 import { max, min, sum } from '../core/bigint.ts'
 import { MAX_UINT256 } from '../core/codecs.ts'
-import { computeShares, isFixed } from '../protocols/fixed-requests.ts'
+import { computeShares, isFixedRequest } from '../protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../protocols/protocol.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
@@ -117,7 +117,7 @@ export function areRequestsEnded(
   const isEmpty = pending + claimable === 0n
   return lineOf(request, entries).every(
     ({ entry, standing, claimed }) =>
-      standing === claimed || (isEmpty && isFixed(entry) && BigInt(entry.blockNumber) <= number),
+      standing === claimed || (isEmpty && isFixedRequest(entry) && BigInt(entry.blockNumber) <= number),
   )
 }
 
@@ -153,7 +153,7 @@ function divide(
     const [start, end] = [max(before, until - amount), min(before + standing, until)]
     before += standing
     const id = buildEntryId(entry)
-    if (end > start && isFixed(entry)) {
+    if (end > start && isFixedRequest(entry)) {
       return [{ id, key: `${id} ${total}`, amount: computeShares(entry, end - start), given: end - start }]
     }
     const given = rate && rate.of > 0n ? ((end - start) * rate.given) / rate.of : undefined

@@ -1,4 +1,10 @@
-import { buildEndingKey, buildTransferKey, describeTransfer, getTarget, nameEndingType } from '../bridge/timeline.ts'
+import {
+  buildEndingEventKey,
+  buildFinalEventKey,
+  describeTransfer,
+  getTarget,
+  nameTransferEventType,
+} from '../bridge/timeline.ts'
 import type { RecordedTransfer } from '../bridge/transfer.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import type { Notice } from '../webhooks/event.ts'
@@ -16,7 +22,7 @@ export function buildTransferNotices(vault: VaultKey, { key, recorded }: Recorde
   const { initiated, bridged, completed } = status.timestamps
   const read = finalEvidence.map(({ timestamp }) => timestamp).toSorted((one, other) => other.getTime() - one.getTime())
   const timestamp = completed ?? bridged ?? read[0] ?? initiated
-  const type = nameEndingType(status)
+  const type = nameTransferEventType(status)
   const where = { chainId: vault.chainId, vaultAddress: vault.address }
   const userAddress = getTarget(recorded)?.account ?? status.depositor
   const current: Notice[] =
@@ -24,16 +30,16 @@ export function buildTransferNotices(vault: VaultKey, { key, recorded }: Recorde
       ? [
           {
             type,
-            key: final ? buildTransferKey(key) : buildEndingKey(key, { deposit, ...last }),
+            key: final ? buildFinalEventKey(key) : buildEndingEventKey(key, { deposit, ...last }),
             ...{ timestamp, final: status.final },
             data: { ...status, ...where, userAddress },
           },
         ]
       : []
   const reverted = endings.flatMap((ending): Notice[] => {
-    const eventId = buildEndingKey(key, { deposit, ...ending })
+    const eventId = buildEndingEventKey(key, { deposit, ...ending })
     const endedAt = ending.events.find(({ kind }) => kind === 'filled')?.at
-    if (!endedAt || eventId === buildEndingKey(key, { deposit, ...last })) return []
+    if (!endedAt || eventId === buildEndingEventKey(key, { deposit, ...last })) return []
     const common = { type: 'transfer.reverted', key: `${eventId}#reverted`, timestamp: endedAt, final: false } as const
     return [{ ...common, data: { ...where, eventId } }]
   })

@@ -1,8 +1,8 @@
-import { getExpiring } from '../accounts/expiring.ts'
-import { identifySession, Session } from '../accounts/session.ts'
+import { getExpiringItem } from '../accounts/expiring.ts'
+import { createSessionLookup, Session } from '../accounts/session.ts'
 import { openTable } from '../aws/dynamo.ts'
 import type { Client } from '../clients/client.ts'
-import { identifyClient } from '../clients/identify.ts'
+import { createClientLookup } from '../clients/identify.ts'
 import type { KeyLimits } from '../clients/key-limits.ts'
 import { clientsStore } from '../clients/store.ts'
 import { networkOf } from '../core/network.ts'
@@ -37,7 +37,7 @@ type Received = {
 }
 
 /** Function that identifies the caller of a request by its headers. Throws if the caller is unknown. */
-export type Identify = (request: Received) => Promise<Identification>
+export type CallerLookup = (request: Received) => Promise<Identification>
 
 /**
  * Returns a function that finds the client of the API key in x-join-key and charges the request against the rate
@@ -45,15 +45,15 @@ export type Identify = (request: Received) => Promise<Identification>
  * call the endpoint, nothing is identified. The function throws `missing_api_key` or `invalid_api_key` before the
  * charge. `findSession` throws `missing_session` or `invalid_session`.
  */
-export function identifyCaller(
+export function createCallerLookup(
   { caller, share: own }: EndpointContract,
   env: Partial<Env<'clients' | 'users' | 'cache'>>,
-): Identify {
+): CallerLookup {
   if (caller === 'anyone') return async () => ({})
 
   // The cast is safe: `listUses` adds these tables to every contract whose caller is identified.
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
-  const findKey = identifyClient({ get: clientsStore(openTable(clients)).get, now: Date.now })
+  const findKey = createClientLookup({ get: clientsStore(openTable(clients)).get, now: Date.now })
   const { charge, findRefusal } = createMeter(createLeases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
   const share = own ?? 'requests'
   const identifyKey = async ({ headers, requestContext }: Received) => {
@@ -94,7 +94,7 @@ export function identifyCaller(
   if (caller === 'client') return async (request) => (await identifyKey(request)).identified
 
   const sessions = { table: openTable(users), type: 'SESSION', schema: Session } as const
-  const findSession = identifySession({ get: (hash) => getExpiring(sessions, hash), now: Date.now })
+  const findSession = createSessionLookup({ get: (hash) => getExpiringItem(sessions, hash), now: Date.now })
   return async (request) => {
     const { identified, withSession } = await identifyKey(request)
     const { clientId } = identified.client

@@ -2,19 +2,19 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware'
 import middy from '@middy/core'
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import type * as z from 'zod'
-import type { Received } from '../aws/queue.ts'
+import type { ReceivedMessage } from '../aws/queue.ts'
 import { parseJson } from '../core/json.ts'
 import { logger } from '../core/logger.ts'
 import { once } from '../core/once.ts'
-import { type BuiltServices, container, type Providers, readEnv, readSecretVersions } from './container.ts'
+import { type BuiltServices, createServiceContainer, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { QueueContract } from './contract.ts'
 
 type Time = { readonly remainingMs: () => number }
 
 type BatchWork<Message, Report> = (
-  batch: readonly Received<Message>[],
+  batch: readonly ReceivedMessage<Message>[],
   time: Time,
-) => Promise<{ readonly reports: readonly Report[]; readonly again: readonly Received<Message>[] }>
+) => Promise<{ readonly reports: readonly Report[]; readonly again: readonly ReceivedMessage<Message>[] }>
 
 type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<C['report']>>
 
@@ -28,7 +28,7 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
   services: P,
   work: (services: BuiltServices<P>) => Work<C>,
 ) {
-  const start = container(
+  const start = createServiceContainer(
     once(() => readEnv(contract, process.env)),
     services,
     work,
@@ -63,8 +63,8 @@ export function handleEach<Message, Report>(
 ): BatchWork<Message, Report> {
   return async (batch, time) => {
     const reports: Report[] = []
-    const again: Received<Message>[] = []
-    const take = async (one: Received<Message>) => {
+    const again: ReceivedMessage<Message>[] = []
+    const take = async (one: ReceivedMessage<Message>) => {
       try {
         reports.push(await work(one.message, time))
       } catch (error) {
@@ -81,7 +81,7 @@ export function handleEach<Message, Report>(
 function parse<C extends QueueContract>(
   contract: C,
   { messageId, body, receiptHandle, attributes }: SQSRecord,
-): Received<z.output<C['message']>> | undefined {
+): ReceivedMessage<z.output<C['message']>> | undefined {
   const receives = Number(attributes.ApproximateReceiveCount)
   try {
     // The cast is safe: the schema of the same contract parses the message.

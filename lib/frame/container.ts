@@ -29,7 +29,7 @@ export function readEnv<C extends Contract>(contract: C, variables: NodeJS.Proce
  * first call, and again after the version of the configuration has changed. If a build fails, the next call tries
  * again. Until a build succeeds, the previous services remain in use.
  */
-export function container<C extends Contract, P extends Providers<C>, Run>(
+export function createServiceContainer<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
   providers: P,
   work: (services: BuiltServices<P>) => Run,

@@ -5,10 +5,10 @@ import type { Client } from '../clients/client.ts'
 import type { KeyLimits, Scope } from '../clients/key-limits.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { BudgetPurpose, PayFor } from '../meter/meter.ts'
-import type { Access, Env, QueueResource, Resource, Uses } from './resources.ts'
+import type { Env, QueueResource, Resource, TablePermission, Uses } from './resources.ts'
 
 /** Areas of the API, each with its description in the API reference. Each area is a folder in `functions/`. */
-export const TAGS = {
+export const API_AREAS = {
   Vaults: 'Vaults with their live state, and the transactions to deposit, claim, withdraw and cancel',
   Activity: 'Positions of users in vaults, and their deposits and withdrawals',
   Accounts: 'Users, their credentials, sessions and linked wallets',
@@ -19,7 +19,7 @@ export const TAGS = {
 } as const
 
 /** Scope that an API key needs for each area of the API. The area System has only public documents, which need no scope. */
-const SCOPES: Readonly<Record<keyof typeof TAGS, Scope | undefined>> = {
+const SCOPES: Readonly<Record<keyof typeof API_AREAS, Scope | undefined>> = {
   Vaults: 'vaults',
   Activity: 'vaults',
   Accounts: 'accounts',
@@ -42,7 +42,7 @@ export type EndpointContract = {
   /** Title of two to four words. The operation's id derives from it: `Prepare deposit` becomes `prepareDeposit`. */
   readonly title: string
   readonly summary: string
-  readonly tag: keyof typeof TAGS
+  readonly tag: keyof typeof API_AREAS
   /**
    * Required caller. `client` needs an API key in x-join-key. `user` also needs a session of one of the client's users
    * in Authorization.
@@ -135,11 +135,11 @@ export function scopeOf({ tag, caller }: Pick<EndpointContract, 'tag' | 'caller'
  * Returns true if an endpoint may start before the request is charged against the rate limits. That holds for a GET
  * endpoint, and for an endpoint that writes only to the cache.
  */
-export function isSafe({
+export function mayStartBeforeCharge({
   method,
   uses: { clients = [], deposits = [], users = [], webhooks = [] },
 }: EndpointContract): boolean {
-  const isRead = (access: Access) => /^(Query|GetItem|BatchGetItem)/.test(access)
+  const isRead = (access: TablePermission) => /^(Query|GetItem|BatchGetItem)/.test(access)
   return method === 'GET' || [...clients, ...deposits, ...users, ...webhooks].every(isRead)
 }
 

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
 import { equalHashes, sha256 } from '../core/sha256.ts'
 
-/** Environment variable with the settings of CloudFront (`Edge` as JSON). Stages without CloudFront in front of the API do not set it. */
+/** Environment variable with the settings of CloudFront (`EdgeSettings` as JSON). Stages without CloudFront in front of the API do not set it. */
 export const EDGE_VARIABLE = 'EDGE'
 
 /** Request header in which CloudFront sends its secret key to the API. CloudFront overwrites a header that a caller sent. */
@@ -18,20 +18,20 @@ export const EdgeKeyHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256
  * Settings of CloudFront in front of the API. `keys` are hashes of the keys that identify its requests. There are two
  * during a key rotation.
  */
-export const Edge = z.strictObject({
+export const EdgeSettings = z.strictObject({
   keys: z.array(EdgeKeyHash).min(1).max(2),
   /** True if requests that bypass CloudFront are refused. */
   isOnlyWay: z.boolean(),
 })
-export type Edge = z.output<typeof Edge>
+export type EdgeSettings = z.output<typeof EdgeSettings>
 
 /**
  * Reads the settings of CloudFront from environment variables. Returns undefined on a stage without CloudFront. Throws
  * if the settings are invalid.
  */
-export function readEdge(variables: NodeJS.ProcessEnv): Edge | undefined {
+export function readEdgeSettings(variables: NodeJS.ProcessEnv): EdgeSettings | undefined {
   const text = variables[EDGE_VARIABLE]
-  return text === undefined ? undefined : Edge.parse(JSON.parse(text))
+  return text === undefined ? undefined : EdgeSettings.parse(JSON.parse(text))
 }
 
 /**
@@ -40,7 +40,7 @@ export function readEdge(variables: NodeJS.ProcessEnv): Edge | undefined {
  * `isOnlyWay` is true.
  */
 export function edgeVerification(
-  findEdge: () => Promise<Edge | undefined>,
+  findEdge: () => Promise<EdgeSettings | undefined>,
 ): MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context> {
   return {
     before: async ({ event }) => {
@@ -55,7 +55,7 @@ export function edgeVerification(
   }
 }
 
-function isKnown({ keys }: Edge, key: string): boolean {
+function isKnown({ keys }: EdgeSettings, key: string): boolean {
   // The key is compared with all known keys, so the duration does not reveal which key matches.
   return keys.filter((known) => equalHashes(known, sha256(key))).length > 0
 }

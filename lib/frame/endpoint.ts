@@ -4,22 +4,22 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context
 import { AppError } from '../core/errors.ts'
 import { logger } from '../core/logger.ts'
 import { once } from '../core/once.ts'
-import { signerIn } from '../signing/secret.ts'
-import { type Identify, identifyCaller } from './callers.ts'
-import { type BuiltServices, container, type Providers, readEnv, readSecretVersions } from './container.ts'
+import { createSignerReader } from '../signing/secret.ts'
+import { type CallerLookup, createCallerLookup } from './callers.ts'
+import { type BuiltServices, createServiceContainer, type Providers, readEnv, readSecretVersions } from './container.ts'
 import { type EndpointContract, type EnvOf, isSigned, type Reply, type Request } from './contract.ts'
-import { edgeVerification, readEdge } from './edge.ts'
+import { edgeVerification, readEdgeSettings } from './edge.ts'
 import {
-  admittedReplies,
   callerIdentification,
-  errorReplies,
+  chargeConfirmation,
+  errorConversion,
   type FindSigner,
-  headReplies,
+  headBodyRemoval,
   rateLimitHeaders,
   replyEncoding,
+  replySigning,
   requestLog,
   requestValidation,
-  signedReplies,
 } from './middlewares.ts'
 import type { Env } from './resources.ts'
 
@@ -32,7 +32,7 @@ type BuildingContext<C extends EndpointContract> = Context & { readonly building
 type OpenContract = EndpointContract & { readonly caller: 'anyone'; readonly tag: 'System' }
 
 type Frame<C extends EndpointContract> = {
-  readonly identify: (env: EnvOf<C>) => Identify
+  readonly identify: (env: EnvOf<C>) => CallerLookup
   readonly findSigner: (env: EnvOf<C>) => FindSigner
   readonly readVersion: (env: EnvOf<C>) => Promise<unknown>
 }
@@ -48,9 +48,9 @@ export function endpoint<const C extends EndpointContract, P extends Providers<C
   work: Work<C, P>,
 ) {
   return createHandler(contract, services, work, {
-    identify: (env) => identifyCaller(contract, env),
+    identify: (env) => createCallerLookup(contract, env),
     // The cast is safe: `listUses` adds the signing secret to every contract with signed responses.
-    findSigner: (env) => (isSigned(contract) ? signerIn((env as Env<'signing'>).signing) : findNoSigner),
+    findSigner: (env) => (isSigned(contract) ? createSignerReader((env as Env<'signing'>).signing) : findNoSigner),
     readVersion: readSecretVersions,
   })
 }
@@ -80,7 +80,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
   frame: Frame<C>,
 ) {
   const env = once(() => readEnv(contract, process.env))
-  const run = container(env, services, work, frame.readVersion)
+  const run = createServiceContainer(env, services, work, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
     .use(replyEncoding(contract, Date.now))
@@ -110,12 +110,12 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(injectLambdaContext(logger, { resetKeys: true }))
     .before(({ context }) => logger.appendKeys({ version: context.functionVersion }))
     .use(requestLog(Date.now))
-    .use(edgeVerification(once(() => readEdge(process.env))))
+    .use(edgeVerification(once(() => readEdgeSettings(process.env))))
     .use(rateLimitHeaders())
-    .use(signedReplies(async () => await (await signer())(), Date.now))
-    .use(headReplies())
-    .use(errorReplies())
-    .use(admittedReplies())
+    .use(replySigning(async () => await (await signer())(), Date.now))
+    .use(headBodyRemoval())
+    .use(errorConversion())
+    .use(chargeConfirmation())
     .handler(async (event, context) => {
       // Services are built while the caller is looked up. If the build fails, only an identified caller gets its error.
       const building = run()

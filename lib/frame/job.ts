@@ -3,7 +3,7 @@ import middy from '@middy/core'
 import type * as z from 'zod'
 import { logger } from '../core/logger.ts'
 import { once } from '../core/once.ts'
-import { type BuiltServices, container, type Providers, readEnv, readSecretVersions } from './container.ts'
+import { type BuiltServices, createServiceContainer, type Providers, readEnv, readSecretVersions } from './container.ts'
 import type { JobContract } from './contract.ts'
 
 type Run<C extends JobContract> = (
@@ -20,7 +20,7 @@ export function job<const C extends JobContract, P extends Providers<C>>(
   services: P,
   work: (services: BuiltServices<P>) => Run<C>,
 ) {
-  const start = container(
+  const start = createServiceContainer(
     once(() => readEnv(contract, process.env)),
     services,
     work,

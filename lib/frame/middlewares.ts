@@ -4,9 +4,9 @@ import type { Aged } from '../cache/cache.ts'
 import { AppError, codeOf } from '../core/errors.ts'
 import { logger } from '../core/logger.ts'
 import type { Signer } from '../signing/keys.ts'
-import type { Identification, Identify } from './callers.ts'
-import { type EndpointContract, isSafe, isSigned, scopeOf } from './contract.ts'
-import { openReplies } from './open-replies.ts'
+import type { CallerLookup, Identification } from './callers.ts'
+import { type EndpointContract, isSigned, mayStartBeforeCharge, scopeOf } from './contract.ts'
+import { createReplyBuilder } from './open-replies.ts'
 import { errorReply, jsonReply } from './replies.ts'
 import { parseRequest } from './request.ts'
 import { requireSignablePath, signatureHeaders, verifyContentDigest } from './signature.ts'
@@ -62,7 +62,7 @@ export type FindSigner = () => Promise<Signer | undefined>
  * Signs successful responses that have a body. The signature covers the final bytes, so no later middleware may change
  * the body. The key is looked up while the endpoint works. `now` is in epoch milliseconds.
  */
-export function signedReplies(findSigner: FindSigner, now: () => number): HttpMiddleware {
+export function replySigning(findSigner: FindSigner, now: () => number): HttpMiddleware {
   return {
     before: () => {
       // Starts the look-up of the key early. Its error is ignored here, because the look-up below throws it again if
@@ -81,7 +81,7 @@ export function signedReplies(findSigner: FindSigner, now: () => number): HttpMi
 }
 
 /** Removes the body from replies to HEAD requests. */
-export function headReplies(): HttpMiddleware {
+export function headBodyRemoval(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = ({ event, response }) => {
     if (!response || event.requestContext.http.method !== 'HEAD') return
     delete response.body
@@ -94,7 +94,7 @@ export function headReplies(): HttpMiddleware {
  * Converts an error into an HTTP reply. An AppError becomes its own status and text. Any other error becomes `internal`
  * or `service_unavailable`, without internal details.
  */
-export function errorReplies(): HttpMiddleware {
+export function errorConversion(): HttpMiddleware {
   return {
     onError: (request) => {
       const { error, event } = request
@@ -108,7 +108,7 @@ export function errorReplies(): HttpMiddleware {
 }
 
 /** Holds back every reply, even an error, until the rate-limit charge succeeds. If the charge is refused, the reply is the refusal. */
-export function admittedReplies(): HttpMiddleware {
+export function chargeConfirmation(): HttpMiddleware {
   return {
     after: async ({ event }) => {
       await admissionIn(event)
@@ -125,7 +125,7 @@ export function admittedReplies(): HttpMiddleware {
 export function replyEncoding(contract: EndpointContract, now: () => number): HttpMiddleware {
   const { response: schema, status = 200, cacheControl, aged } = contract
   const encode = (value: unknown) => schema.encode(value)
-  const openReply = isSigned(contract) ? undefined : openReplies(encode)
+  const openReply = isSigned(contract) ? undefined : createReplyBuilder(encode)
   return {
     after: (request) => {
       const reply: unknown = request.response
@@ -148,7 +148,10 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
  * unknown, or `insufficient_scope` if the API key lacks the scope. An endpoint with side effects waits for the
  * rate-limit charge. Other endpoints start while the charge is pending.
  */
-export function callerIdentification(contract: EndpointContract, identify: () => Promise<Identify>): HttpMiddleware {
+export function callerIdentification(
+  contract: EndpointContract,
+  identify: () => Promise<CallerLookup>,
+): HttpMiddleware {
   const scope = scopeOf(contract)
   return {
     before: async ({ event }) => {
@@ -158,7 +161,10 @@ export function callerIdentification(contract: EndpointContract, identify: () =>
       // `admission` has already rejected if this container knows that the rate limit is used up. This line then throws,
       // so the endpoint does not start.
       await Promise.race([caller.admission, undefined])
-      const [ofUser] = await Promise.all([findSession?.(), isSafe(contract) ? undefined : caller.admission])
+      const [ofUser] = await Promise.all([
+        findSession?.(),
+        mayStartBeforeCharge(contract) ? undefined : caller.admission,
+      ])
       Object.assign(event, ofUser)
     },
   }

@@ -20,7 +20,7 @@ type Body = { readonly text: string; tag?: string; readonly compressed: Map<Codi
  * Returns a builder of unsigned JSON replies. It compresses a body if the caller accepts that. It answers 304 if the
  * caller already has the body. Encoded bodies are cached as long as their value objects exist.
  */
-export function openReplies(encode: (value: unknown) => unknown) {
+export function createReplyBuilder(encode: (value: unknown) => unknown) {
   const bodies = new WeakMap<object, Body>()
   const bodyOf = (value: object): Body => {
     const body = bodies.get(value) ?? { text: JSON.stringify(encode(value)), compressed: new Map() }

@@ -42,7 +42,7 @@ export type QueueResource = 'deliveryQueue' | 'shardQueue'
 export type SecretResource = 'config' | 'identity' | 'signing' | 'webhookKey'
 
 /** Permission on a table: a DynamoDB action on the table, or a query of one of its indexes. */
-export type Access =
+export type TablePermission =
   | 'Query'
   | 'GetItem'
   | 'BatchGetItem'
@@ -56,7 +56,7 @@ export type Access =
 
 /** Resources that a function may use. A table has a list of permissions. */
 export type Uses = {
-  readonly [Name in Resource]?: Name extends TableResource ? readonly Access[] : true
+  readonly [Name in Resource]?: Name extends TableResource ? readonly TablePermission[] : true
 }
 
 /** Values of the environment variables of these resources, by resource name. */

@@ -20,7 +20,7 @@ const NATIVE_ADDRESSES = {
  * Request field: a chain of the chain registry. A request can contain its key, its id or its CoinGecko platform.
  * Responses contain its key.
  */
-export const Network = z.codec(
+export const ChainParameter = z.codec(
   z.string().meta({ description: 'Chain: a key such as base-mainnet, an id or a CoinGecko platform' }),
   z.custom<Chain>((value) => CHAINS.some((chain) => chain === value)),
   {
@@ -49,7 +49,7 @@ export function parseTokenAddress({ kind }: Chain, text: string): string | undef
  * Returns a token's address in the form that API responses use. The chain's native coin gets a conventional address,
  * such as 0xEeee…EEeE.
  */
-export function shownAddress({ kind }: Chain, address: string): string {
+export function toResponseAddress({ kind }: Chain, address: string): string {
   if (address !== 'native') return address
   return kind === 'evm' ? COIN_ADDRESS : WRAPPED_SOL
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { CacheKey, Namespace } from '../cache/cache.ts'
+import type { CacheKey, CacheNamespace } from '../cache/cache.ts'
 import { CHAINS, type ChainKey } from '../chain/registry.ts'
 import { DAY, MINUTE } from '../core/time.ts'
 import { ListedToken, MarketCoin, TokenPrice } from './coin.ts'
@@ -7,14 +7,14 @@ import { CURRENCIES, type Currency, ExchangeRate } from './currency.ts'
 
 // Cached lists stay fresh longer than the interval of the job that writes them. So a stale list means that the job
 // failed. Containers keep these lists in memory: 3 MB for 2,400 tokens.
-const TOKENS: Namespace<ListedToken[]> = {
+const TOKENS: CacheNamespace<ListedToken[]> = {
   name: 'tokens',
   schema: z.array(ListedToken),
   freshSeconds: 90 * MINUTE,
   keepSeconds: 7 * DAY,
   rememberedSeconds: MINUTE,
 }
-const PRICES: Namespace<Record<string, TokenPrice>> = {
+const PRICES: CacheNamespace<Record<string, TokenPrice>> = {
   name: 'prices',
   schema: z.record(z.string(), TokenPrice),
   freshSeconds: 12 * MINUTE,
@@ -36,7 +36,7 @@ export function pricesKey(chainKey: string): CacheKey<Record<string, TokenPrice>
  * Cache key of the ids of all coins at CoinGecko. The job refresh-tokens writes this cache entry. A list older than a
  * day does not prove that a coin does not exist.
  */
-export const COIN_IDS: CacheKey<string[]> = {
+export const COIN_IDS_KEY: CacheKey<string[]> = {
   namespace: {
     name: 'coin-ids',
     schema: z.array(z.string()),
@@ -49,12 +49,12 @@ export const COIN_IDS: CacheKey<string[]> = {
 }
 
 /** Cache keys of the supported tokens of all chains, under the names `tokens <chain key>`. */
-export const ALL_TOKENS = ofEveryChain('tokens', tokensKey)
+export const TOKENS_KEYS = ofEveryChain('tokens', tokensKey)
 /** Cache keys of the token prices of all chains, under the names `prices <chain key>`. */
-export const ALL_PRICES = ofEveryChain('prices', pricesKey)
+export const PRICES_KEYS = ofEveryChain('prices', pricesKey)
 
 /** Cache key of the market data: the 1,000 largest coins by market cap, in US dollars. The job refresh-market writes this cache entry. */
-export const MARKET: CacheKey<MarketCoin[]> = {
+export const MARKET_DATA_KEY: CacheKey<MarketCoin[]> = {
   namespace: {
     name: 'market',
     schema: z.array(MarketCoin),
@@ -66,7 +66,7 @@ export const MARKET: CacheKey<MarketCoin[]> = {
 }
 
 /** Cache key of the exchange rates: the value of one US dollar in each currency. The job refresh-market writes this cache entry. */
-export const RATES: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
+export const EXCHANGE_RATES_KEY: CacheKey<Partial<Record<Currency, ExchangeRate>>> = {
   namespace: {
     name: 'rates',
     schema: z.partialRecord(z.enum(CURRENCIES), ExchangeRate),

@@ -1,10 +1,10 @@
 import type * as z from 'zod'
 import { isOverdue } from '../cache/aged.ts'
-import type { Aged, Namespace, SharedCache } from '../cache/cache.ts'
+import type { Aged, CacheNamespace, SharedCache } from '../cache/cache.ts'
 import type { Chain } from '../chain/registry.ts'
 import { AppError } from '../core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../core/time.ts'
-import { type PayFor, UNITS } from '../meter/meter.ts'
+import { type PayFor, REQUEST_UNITS } from '../meter/meter.ts'
 import { parseTokenAddress, WRAPPED_SOL } from './address.ts'
 import { tokensKey } from './cache-keys.ts'
 import type { ChartResponse } from './chart-response.ts'
@@ -13,8 +13,8 @@ import type { IsListedCoin } from './listed-coins.ts'
 import {
   type ChartRange,
   type CoinName,
-  coinByAddress,
-  coinById,
+  coinNameByAddress,
+  coinNameById,
   type PriceSource,
   type PriceSources,
   pickNewest,
@@ -40,26 +40,26 @@ const LENGTHS = [1, 7, 30, 90, 365, 1825] as const
  * Returns the price chart of a coin by its CoinGecko id. Requests nothing if CoinGecko does not list the id. Throws
  * `token_not_found` or `upstream_*`.
  */
-export async function chartById(
+export async function getChartById(
   services: ChartServices & { readonly isListedCoin: IsListedCoin },
   { id, ...question }: ChartRequest & { readonly id: string },
 ) {
   if ((await services.isListedCoin(id)) === false) throw new AppError('token_not_found')
-  return fetchChart(services, coinById(id), question)
+  return fetchChart(services, coinNameById(id), question)
 }
 
 /** Returns the price chart of a token by its address, or of the chain's native coin. Throws `token_not_found` or `upstream_*`. */
-export async function chartByAddress(
+export async function getChartByAddress(
   services: ChartServices,
   { network: chain, address: text, ...question }: ChartRequest & { readonly network: Chain; readonly address: string },
 ) {
   const address = parseTokenAddress(chain, text)
   if (address === undefined) throw new AppError('token_not_found')
   if (address === 'native' || address === WRAPPED_SOL)
-    return fetchChart(services, coinById(chain.nativeCoin.coinGeckoId), question)
+    return fetchChart(services, coinNameById(chain.nativeCoin.coinGeckoId), question)
   const { tokens } = await services.cache.recall({ tokens: tokensKey(chain.key) })
   const listed = listSupportedTokens(chain, tokens).find((token) => token.address === address)
-  const coin = listed?.coinGeckoId ? coinById(listed.coinGeckoId) : coinByAddress(chain, address)
+  const coin = listed?.coinGeckoId ? coinNameById(listed.coinGeckoId) : coinNameByAddress(chain, address)
   return fetchChart(services, coin, question)
 }
 
@@ -74,9 +74,9 @@ async function fetchChart(
   { payFor, currency, days: requestedDays }: ChartRequest,
 ): Promise<Aged<z.output<typeof ChartResponse>>> {
   const days = LENGTHS.find((length) => requestedDays !== 'max' && requestedDays <= length) ?? 'max'
-  const attempt = (source: PriceSource, namespace: Namespace<DatedChart | null>) => ({
+  const attempt = (source: PriceSource, namespace: CacheNamespace<DatedChart | null>) => ({
     get: () =>
-      cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, payFor(UNITS[source.name]), () =>
+      cache.getOrFetch({ namespace, key: `${coin}#${currency}#${days}` }, payFor(REQUEST_UNITS[source.name]), () =>
         source.fetchChart(coin, { currency, days }),
       ),
     isRecent: (answer: Aged<unknown>) => answer.value !== null && !isOverdue(answer, namespace, now()),
@@ -102,11 +102,11 @@ function lastDays({ prices, marketCaps, volumes }: Chart, days: number | 'max'):
 }
 
 /** Returns the cache settings for charts of this length. Longer charts change less, so they stay fresh longer. */
-function namespaceOf(days: number | 'max'): Namespace<DatedChart | null> {
+function namespaceOf(days: number | 'max'): CacheNamespace<DatedChart | null> {
   const freshSeconds = days === 'max' || days > 90 ? 12 * HOUR : days > 1 ? 30 * MINUTE : MINUTE
   return { name: 'chart', schema: DatedChart.nullable(), freshSeconds, keepSeconds: DAY }
 }
 
-function substituteNamespace({ name }: PriceSource): Namespace<DatedChart | null> {
+function substituteNamespace({ name }: PriceSource): CacheNamespace<DatedChart | null> {
   return { name: `chart-of-${name}`, schema: DatedChart.nullable(), freshSeconds: 5 * MINUTE, keepSeconds: HOUR }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CHAINS, type Chain } from '../chain/registry.ts'
 import { AppError, badResponse } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream, type UpstreamResponse } from '../core/http.ts'
+import { parseResponseBody, parseRows, type Upstream, type UpstreamResponse } from '../core/http.ts'
 import { LAST_SECOND } from '../core/time.ts'
 import type { CoinQuote, DatedChart, FoundCoin, MarketCoin } from './coin.ts'
 import { CURRENCIES, type Currency, type ExchangeRate } from './currency.ts'
@@ -300,7 +300,7 @@ function read<Schema extends z.ZodType>(schema: Schema, answer: UpstreamResponse
     const cause = new Error(`CoinGecko refuses our key or plan: HTTP status ${status}, error code ${refusal ?? 'none'}`)
     throw new AppError('upstream_unavailable', { cause })
   }
-  return parseAnswer(schema, answer)
+  return parseResponseBody(schema, answer)
 }
 
 /** Returns CoinGecko's error code or text in a response. Returns undefined for a success, or for an error body that is not CoinGecko's. */

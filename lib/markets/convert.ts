@@ -18,7 +18,7 @@ export type Conversion = {
 const HUNDRED = decimal(100)
 
 /** Builds the conversion of US dollars into a currency. Throws `upstream_unavailable` if the exchange rate is unknown. */
-export function conversionInto(
+export function buildConversion(
   currency: Currency,
   rates: Aged<Partial<Record<Currency, ExchangeRate>>> | undefined,
 ): Conversion {
@@ -48,7 +48,7 @@ export function changeInPercent(now: number, before: number | null): number | nu
 }
 
 /** Returns the price before a change of `percent` led to `now`; null if the change is unknown. */
-export function beforeChange(now: number, percent: number | null): number | null {
+export function priceBeforeChange(now: number, percent: number | null): number | null {
   return percent === null ? null : finite(dividedBy(times(decimal(now), HUNDRED), plusHundred(percent)))
 }
 

@@ -13,7 +13,7 @@ export function decimal(value: number | string): Decimal {
 }
 
 /** Converts an amount from a token's smallest unit to whole tokens, without rounding. */
-export function tokens(amount: bigint, decimals: number): Decimal {
+export function toWholeTokens(amount: bigint, decimals: number): Decimal {
   return { digits: amount, exponent: -decimals }
 }
 

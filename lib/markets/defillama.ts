@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { badResponse } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
+import { parseResponseBody, parseRows, type Upstream } from '../core/http.ts'
 import { DAY, HOUR } from '../core/time.ts'
 import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
@@ -52,7 +52,7 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
       const path = at ? `/prices/historical/${Math.floor(moment / 1000)}/` : '/prices/current/'
       const pieces = await Promise.all(
         splitCoins(path, coins).map(async (piece) =>
-          byCoin(piece, parseAnswer(Coins, await ask({ path: `${path}${piece.map(inPath).join(',')}` })).coins),
+          byCoin(piece, parseResponseBody(Coins, await ask({ path: `${path}${piece.map(inPath).join(',')}` })).coins),
         ),
       )
       const prices = new Map<CoinName, DatedPrice>()
@@ -79,9 +79,9 @@ export function createDefiLlama(ask: Upstream, { now = Date.now }: { readonly no
           searchWidth: Math.max(seconds / 2, MIN_SEARCH_WIDTH).toString(),
         },
       })
-      const [[, series] = []] = byCoin([coin], parseAnswer(Coins, answer).coins)
+      const [[, series] = []] = byCoin([coin], parseResponseBody(Coins, answer).coins)
       if (series === undefined) return null
-      const rows = parseAnswer(Series, { status: 200, body: series }).prices
+      const rows = parseResponseBody(Series, { status: 200, body: series }).prices
       if (rows.length === 0) return null
       const points = parseRows(Point, rows)
       if (points.length === 0) throw badResponse('DefiLlama: no usable point')

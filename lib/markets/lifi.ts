@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CHAINS, type Chain } from '../chain/registry.ts'
 import { badResponse } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
+import { parseResponseBody, parseRows, type Upstream } from '../core/http.ts'
 import { parseTokenAddress } from './address.ts'
 import { ListedToken } from './coin.ts'
 
@@ -29,7 +29,7 @@ export function createLiFi(ask: Upstream) {
      */
     async fetchTokens(): Promise<Map<string, ListedToken[]>> {
       const query = { chains: CHAINS.map(({ id }) => id).join(','), chainTypes: 'EVM,SVM', extended: 'true' }
-      const { tokens } = parseAnswer(Tokens, await ask({ path: '/tokens', query }))
+      const { tokens } = parseResponseBody(Tokens, await ask({ path: '/tokens', query }))
       const listed = new Map<string, ListedToken[]>()
       for (const chain of CHAINS) {
         const ofChain = listedTokens(chain, tokens[chain.id])

@@ -9,12 +9,12 @@ import type { Currency } from './currency.ts'
 export type CoinName = string
 
 /** Returns the name of the coin that has this id at CoinGecko. */
-export function coinById(id: string): CoinName {
+export function coinNameById(id: string): CoinName {
   return `coingecko:${id}`
 }
 
 /** Returns the name of the token that has this address on a chain. */
-export function coinByAddress({ defiLlamaPrefix }: Chain, address: string): CoinName {
+export function coinNameByAddress({ defiLlamaPrefix }: Chain, address: string): CoinName {
   return `${defiLlamaPrefix}:${address}`
 }
 

@@ -3,7 +3,7 @@ import { evmChain } from '../chain/registry.ts'
 import { logger } from '../core/logger.ts'
 import { withDeadline } from '../core/side-by-side.ts'
 import { pricesKey } from './cache-keys.ts'
-import { decimal, times, tokens, toNumber } from './decimal.ts'
+import { decimal, times, toNumber, toWholeTokens } from './decimal.ts'
 
 /** Maximum milliseconds for which a request waits for cached prices. After that they count as unknown. */
 const DEADLINE_MS = 1_000
@@ -20,7 +20,7 @@ export type TokenValue = (token: Token, amount: bigint) => number | null
  * Returns a function that reads the cached token prices of these chains. The function never throws. Prices that cannot
  * be read within a second count as unknown.
  */
-export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }) {
+export function createTokenValuesReader({ cache }: { readonly cache: Pick<SharedCache, 'recall'> }) {
   const readPrices = async (chainIds: Iterable<number>) => {
     const chains = [...new Set(chainIds)].flatMap((chainId) => evmChain(chainId) ?? [])
     const prices = await cache.recall(Object.fromEntries(chains.map(({ id, key }) => [id, pricesKey(key)])))
@@ -34,7 +34,7 @@ export function tokenValues({ cache }: { readonly cache: Pick<SharedCache, 'reca
     return ({ chainId, address, decimals }, amount) => {
       const price = prices?.get(chainId)?.[address]
       if (price === undefined) return null
-      const value = toNumber(times(tokens(amount, decimals), decimal(price.now)))
+      const value = toNumber(times(toWholeTokens(amount, decimals), decimal(price.now)))
       return Number.isFinite(value) ? value : null
     }
   }

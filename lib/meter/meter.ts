@@ -7,7 +7,7 @@ type Rate = { readonly requests: number; readonly seconds: number }
  * Cost of requests to external services, in units of the rate limit. One unit is about $0.00004. That is the cost of an
  * API request that calls no external service. Services whose plans allow few requests cost more units.
  */
-export const UNITS = {
+export const REQUEST_UNITS = {
   goldrush: { tokens: 20, nfts: 20 },
   /** Alchemy charges $0.00001 for a page of tokens and $0.0002 for a page of NFTs. */
   alchemy: { tokens: 1, nfts: 10 },
@@ -51,7 +51,7 @@ export type Payment = {
 }
 
 /** Payment that charges nothing. Scheduled jobs use it, because they have no caller. */
-export const FREE: Payment = { pay: async () => {}, findRefusal: () => undefined }
+export const FREE_PAYMENT: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 const PART = 1 / 10
 /**
@@ -69,8 +69,8 @@ const SHARES: Readonly<Record<BudgetPurpose, { part: number; seconds?: number; f
   withdrawals: { part: 1 / 2, fewest: 10 },
   // The minimum lets one user read seven wallets on seven chains, or five price charts, in ten minutes.
   sources: { part: 1, seconds: 600, fewest: 1_000 },
-  quotes: { part: 1, seconds: 600, fewest: 3 * UNITS.quote },
-  withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * UNITS.quote },
+  quotes: { part: 1, seconds: 600, fewest: 3 * REQUEST_UNITS.quote },
+  withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * REQUEST_UNITS.quote },
 }
 
 function limitOf({ who }: Payer, share: BudgetPurpose, rate: Rate): Limit {

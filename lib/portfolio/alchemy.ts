@@ -2,12 +2,12 @@ import { getAddress, isAddress } from 'viem'
 import * as z from 'zod'
 import { CHAINS, type ChainKey, type EvmChain } from '../chain/registry.ts'
 import { AppError, badResponse } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream, type UpstreamResponse } from '../core/http.ts'
-import { UNITS } from '../meter/meter.ts'
+import { parseResponseBody, parseRows, type Upstream, type UpstreamResponse } from '../core/http.ts'
+import { REQUEST_UNITS } from '../meter/meter.ts'
 import type { AlchemyApi } from './apis.ts'
 import { type NftCollection, NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
-import { Digits, IndexedToken, isNftStandard, Logo, ShortText, type TokenIndex } from './token-index.ts'
+import { IndexedToken, isNftStandard, Logo, ShortText, type TokenIndex, UintText } from './token-index.ts'
 
 /** Maximum number of pages that one refresh of a wallet fetches. A page has 100 tokens or NFTs and costs as much as the first one. */
 const MAX_PAGES = 5
@@ -60,9 +60,9 @@ const NftRow = z.object({
       .partial()
       .catch({}),
   }),
-  tokenId: Digits,
+  tokenId: UintText,
   tokenType: z.string().catch(''),
-  balance: Digits.catch(1n),
+  balance: UintText.catch(1n),
   name,
   description,
   tokenUri: url,
@@ -126,7 +126,7 @@ export function createAlchemy(
   }
 
   return {
-    units: UNITS.alchemy,
+    units: REQUEST_UNITS.alchemy,
     tokenChains: EVM_CHAINS.map(({ key }) => key),
     nftChains: EVM_CHAINS.map(({ key }) => key).filter((key) => !WITHOUT_NFTS.includes(key)),
 
@@ -198,7 +198,7 @@ function parseAlchemy<Schema extends z.ZodType>(schema: Schema, answer: Upstream
     const why = isRefused ? `HTTP status ${answer.status}` : `error ${failure?.code}`
     throw new AppError('upstream_unavailable', { cause: new Error(`Alchemy: ${why}`) })
   }
-  return parseAnswer(schema, answer)
+  return parseResponseBody(schema, answer)
 }
 
 function describe({ key, nativeCoin }: EvmChain, wallet: string, nfts: readonly NftRow[]): NftCollection {

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import type { Chain } from '../chain/registry.ts'
 import { Amount, Timestamp } from '../core/codecs.ts'
-import { shownAddress } from '../markets/address.ts'
+import { toResponseAddress } from '../markets/address.ts'
 import { ListedToken, type TokenPrice } from '../markets/coin.ts'
 import type { ExchangeRate } from '../markets/currency.ts'
-import { type Decimal, decimal, dividedBy, minus, times, tokens, toNumber } from '../markets/decimal.ts'
+import { type Decimal, decimal, dividedBy, minus, times, toNumber, toWholeTokens } from '../markets/decimal.ts'
 
 /** Amount of one token that a user has in all wallets on a chain, in the token's smallest unit. */
 export const Holding = z.object({
@@ -64,12 +64,12 @@ export function buildBalance(
   price: TokenPrice | undefined,
   rate: ExchangeRate | undefined,
 ): BalanceEntry {
-  const unit = share ? share.price !== null && tokens(share.price, share.assetDecimals) : ONE
+  const unit = share ? share.price !== null && toWholeTokens(share.price, share.assetDecimals) : ONE
   const inCurrency = (dollars: number | null | undefined, dollar: number | undefined) =>
     unit && typeof dollars === 'number' && dollar !== undefined
       ? times(unit, times(decimal(dollars), decimal(dollar)))
       : undefined
-  const amount = tokens(balance, decimals)
+  const amount = toWholeTokens(balance, decimals)
   const now = inCurrency(price?.now, rate?.now)
   const dayAgo = inCurrency(price?.dayAgo, rate?.dayAgo)
   const quote = now && times(amount, now)
@@ -77,7 +77,7 @@ export function buildBalance(
   const isPriced = isNumber(now) && isNumber(quote)
   return {
     balance,
-    contract_address: shownAddress(chain, address),
+    contract_address: toResponseAddress(chain, address),
     contract_decimals: decimals,
     contract_name: name,
     contract_ticker_symbol: symbol,

@@ -1,4 +1,4 @@
-import type { CacheKey, Namespace } from '../cache/cache.ts'
+import type { CacheKey, CacheNamespace } from '../cache/cache.ts'
 import { Amount } from '../core/codecs.ts'
 import { DAY, HOUR, MINUTE } from '../core/time.ts'
 import { WalletNfts } from './nft.ts'
@@ -6,13 +6,13 @@ import { WalletBalances } from './wallet-balances.ts'
 
 // Each chain's balances in this entry have their own time, which decides if they are fresh. So the entry as a whole
 // stays fresh for days.
-const BALANCES: Namespace<WalletBalances> = {
+const BALANCES: CacheNamespace<WalletBalances> = {
   name: 'balances',
   schema: WalletBalances,
   freshSeconds: 7 * DAY,
   keepSeconds: 7 * DAY,
 }
-const NFTS: Namespace<WalletNfts> = { name: 'nfts', schema: WalletNfts, freshSeconds: DAY, keepSeconds: DAY }
+const NFTS: CacheNamespace<WalletNfts> = { name: 'nfts', schema: WalletNfts, freshSeconds: DAY, keepSeconds: DAY }
 
 /** Returns the cache key of a wallet's balances on all chains. */
 export function balancesKey(wallet: string): CacheKey<WalletBalances> {
@@ -25,7 +25,7 @@ export function nftsKey(wallet: string): CacheKey<WalletNfts> {
 }
 
 /** Cache key of a Solana account's rent: the lamports that must stay in the account so that it is rent-exempt. */
-export const RENT: CacheKey<bigint> = {
+export const RENT_KEY: CacheKey<bigint> = {
   namespace: { name: 'rent', schema: Amount, freshSeconds: HOUR, keepSeconds: 30 * DAY, rememberedSeconds: MINUTE },
   key: 'solana-mainnet',
 }

@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import { CHAINS } from '../chain/registry.ts'
 import { AppError } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
-import { UNITS } from '../meter/meter.ts'
+import { parseResponseBody, parseRows, type Upstream } from '../core/http.ts'
+import { REQUEST_UNITS } from '../meter/meter.ts'
 import { NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
 import {
   ContractAddress,
-  Digits,
   IndexedToken,
   isNftStandard,
   Logo,
   ShortText,
   type TokenIndex,
+  UintText,
 } from './token-index.ts'
 
 /** HTTP statuses with which GoldRush refuses a missing API key, a key without credits, or a plan without the endpoint. */
@@ -28,7 +28,7 @@ const Row = z.object({
   contract_ticker_symbol: ShortText,
   is_spam: Flag,
   supports_erc: z.array(z.string()).catch([]),
-  balance: Digits,
+  balance: UintText,
 })
 const TokenRow = Row.extend({
   contract_decimals: IndexedToken.shape.decimals,
@@ -44,7 +44,7 @@ const NftRow = Row.extend({
 const { name, description, url, attributes } = NftText
 const pictures = { image: url, image_256: url, image_512: url, image_1024: url }
 const NftData = z.object({
-  token_id: Digits,
+  token_id: UintText,
   token_url: url,
   original_owner: ContractAddress.nullable().catch(null),
   external_data: z
@@ -66,11 +66,11 @@ export function createGoldRush(ask: Upstream): TokenIndex {
     if (REFUSALS.includes(answer.status)) {
       throw new AppError('upstream_unavailable', { cause: new Error(`GoldRush: HTTP status ${answer.status}`) })
     }
-    return parseRows(schema, parseAnswer(Answer, answer).data.items)
+    return parseRows(schema, parseResponseBody(Answer, answer).data.items)
   }
 
   return {
-    units: UNITS.goldrush,
+    units: REQUEST_UNITS.goldrush,
     tokenChains: CHAINS.map(({ key }) => key),
     nftChains: CHAINS.flatMap(({ kind, key }) => (kind === 'evm' ? [key] : [])),
 

@@ -96,7 +96,7 @@ export const WalletNfts = z.partialRecord(ChainKey, OwnedNfts.extend({ asOf: Tim
 export type WalletNfts = z.output<typeof WalletNfts>
 
 /** Returns as many NFTs of a wallet as fit into one table item. Each chain that has NFTs gets an equal part of the item's size. */
-export function fittingItem(nfts: WalletNfts): WalletNfts {
+export function fitNftsIntoItem(nfts: WalletNfts): WalletNfts {
   const chains = Object.values(nfts).filter(({ collections }) => collections.length > 0).length
   return Object.fromEntries(
     Object.entries(nfts).map(([chainKey, { asOf, isWhole, collections }]) => {

@@ -32,7 +32,7 @@ export const WalletsResponse = z.object({
 })
 
 /** Builds the common fields of a response. Throws the first chain's failure if no data are known on any chain. */
-export function walletsResponse(chains: readonly ChainResult[]): z.output<typeof WalletsResponse> {
+export function buildWalletsResponse(chains: readonly ChainResult[]): z.output<typeof WalletsResponse> {
   const failure = chains.find((chain) => chain.failure)?.failure
   if (failure && chains.every((chain) => chain.failure || !chain.asOf)) throw failure
   const errors = chains.flatMap(({ chain, error }) => (error === undefined ? [] : [[chain, error] as const]))
@@ -45,7 +45,7 @@ export function walletsResponse(chains: readonly ChainResult[]): z.output<typeof
 }
 
 /** Returns the balances or NFTs of all chains by chain key. */
-export function byChain<Of extends ChainResult, Entry>(
+export function groupByChain<Of extends ChainResult, Entry>(
   chains: readonly Of[],
   entriesOf: (of: Of) => readonly Entry[],
 ): Record<ChainKey, Entry[]> {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
+import { parseResponseBody, parseRows, type Upstream } from '../core/http.ts'
 import { type NftCollection, NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
 
@@ -51,7 +51,7 @@ export function createSolanaNftClient(ask: Upstream) {
       if (answer.status === 401 || answer.status === 403) {
         throw new AppError('upstream_unavailable', { cause: new Error(`the DAS node: HTTP status ${answer.status}`) })
       }
-      const assets = parseRows(Asset, parseAnswer(Answer, answer).result.items).filter(
+      const assets = parseRows(Asset, parseResponseBody(Answer, answer).result.items).filter(
         (asset) => !asset.burnt && !asset.interface.startsWith('Fungible'),
       )
       return [...Map.groupBy(assets, collectionOf)].map(([address, members]) => describe(address, members))

@@ -70,7 +70,7 @@ function createFilter(listed: readonly Words[]): (token: Words) => boolean {
 }
 
 /** Returns a function that decides by the symbol if a token looks like spam. A token in the list never counts as spam. */
-export function spamRule(
+export function createSpamRule(
   listed: readonly (Words & { readonly address: string })[],
 ): (token: string, symbol: string) => boolean {
   const addresses = new Set(listed.map(({ address }) => address))

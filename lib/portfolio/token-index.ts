@@ -22,7 +22,7 @@ export const IndexedToken = z.object({
 export type IndexedToken = z.output<typeof IndexedToken>
 
 /** Schema of a decimal number with up to 256 bits as text. Parsing converts it to a bigint. */
-export const Digits = z
+export const UintText = z
   .string()
   .regex(/^\d{1,78}$/)
   .transform(BigInt)

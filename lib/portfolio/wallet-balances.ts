@@ -26,20 +26,20 @@ export const ChainBalances = z.object({
 })
 export type ChainBalances = z.output<typeof ChainBalances>
 /** Balances just read from a chain. The caller adds the time of the read. */
-export type ReadBalances = Omit<ChainBalances, 'asOf'>
+export type UndatedBalances = Omit<ChainBalances, 'asOf'>
 
-const KnownOnChain = z.object({
+const KnownBalances = z.object({
   read: ChainBalances.optional(),
   indexed: z.object({ asOf: Timestamp, tokens: z.array(IndexedToken), isWhole: z.boolean() }).optional(),
 })
 /** Known balances of one wallet on one chain: those last read from the chain, and those in the last response of a token index. */
-export type KnownOnChain = z.output<typeof KnownOnChain>
+export type KnownBalances = z.output<typeof KnownBalances>
 
 /**
  * Known balances of one wallet by chain, cached for all users together. Entries of chains that this version of the
  * service does not know stay unchanged. During a deployment an older and a newer version write the same entry.
  */
-export const WalletBalances = z.partialRecord(ChainKey, KnownOnChain, { mode: 'loose' })
+export const WalletBalances = z.partialRecord(ChainKey, KnownBalances, { mode: 'loose' })
 export type WalletBalances = z.output<typeof WalletBalances>
 
 type Dated = { readonly asOf?: Date | undefined }
@@ -65,7 +65,7 @@ const MAX_TOKENS = 500
  * Returns true if the balances are so recent that they need not be read from the chain again. The balances of these
  * share tokens must be recent too.
  */
-export function isReadFresh({ read }: KnownOnChain, shares: readonly string[], now: number): boolean {
+export function isReadFresh({ read }: KnownBalances, shares: readonly string[], now: number): boolean {
   if (!read) return false
   const isFresh = (asOf: Date) => now - asOf.getTime() < READ_FRESH_MS
   const isShareFresh = (address: string) => {
@@ -85,14 +85,14 @@ export function oldestReadTime({ asOf, tokens, shares }: ChainBalances, contract
  * Returns true if the token index need not be queried again. Its response is fresh for ten minutes, or for a day if the
  * wallet is empty.
  */
-export function isIndexFresh(known: KnownOnChain, now: number): boolean {
+export function isIndexFresh(known: KnownBalances, now: number): boolean {
   const { indexed } = known
   if (!indexed) return false
   return now - indexed.asOf.getTime() < (isEmpty(known) ? DAY_MS : INDEX_FRESH_MS)
 }
 
 /** Returns true if the token index's response is less than a day old. Tokens of an older response are shown, but reported as old. */
-export function isIndexRecent({ indexed }: KnownOnChain, now: number): boolean {
+export function isIndexRecent({ indexed }: KnownBalances, now: number): boolean {
   return indexed !== undefined && now - indexed.asOf.getTime() < DAY_MS
 }
 
@@ -100,19 +100,19 @@ export function isIndexRecent({ indexed }: KnownOnChain, now: number): boolean {
  * Returns true if both the chain and the token index report that the wallet is empty on this chain. The response of the
  * index must be less than a day old.
  */
-export function isUnused(known: KnownOnChain, now: number): boolean {
+export function isKnownEmpty(known: KnownBalances, now: number): boolean {
   return isIndexRecent(known, now) && isEmpty(known)
 }
 
 /** Returns true if both the chain and the token index report that the wallet is empty. */
-function isEmpty({ read, indexed }: KnownOnChain): boolean {
+function isEmpty({ read, indexed }: KnownBalances): boolean {
   if (!read || !indexed || read.unread.length > 0 || !indexed.isWhole) return false
   const amounts = [...Object.values(read.tokens), ...Object.values(read.shares)].map(({ balance }) => balance)
   return indexed.tokens.length === 0 && [read.native, ...amounts].every((amount) => amount === 0n)
 }
 
 /** Returns the balances without those that are too old to be shown. */
-export function withoutOld({ read, indexed }: KnownOnChain, now: number): KnownOnChain {
+export function withoutOldBalances({ read, indexed }: KnownBalances, now: number): KnownBalances {
   const isKept = ({ asOf }: Dated) => !asOf || now - asOf.getTime() < KEPT_MS
   const keptOf = <Part extends Dated>(parts: Readonly<Record<string, Part>>) =>
     Object.fromEntries(Object.entries(parts).filter(([, part]) => isKept(part)))
@@ -123,7 +123,7 @@ export function withoutOld({ read, indexed }: KnownOnChain, now: number): KnownO
 }
 
 /** Returns true if the token's balance could not be read from the chain. */
-export function isUnread({ tokens, unread }: ChainBalances, address: string): boolean {
+export function isBalanceUnread({ tokens, unread }: ChainBalances, address: string): boolean {
   if (unread.includes(address)) return true
   // A Solana token that is missing here could belong to either token program. So its balance is unknown if one of the
   // two programs could not be read.
@@ -134,9 +134,9 @@ export function isUnread({ tokens, unread }: ChainBalances, address: string): bo
  * Completes a new read of a chain's balances. Tokens that could not be read, and shares that are missing, get their
  * last known balance with its time.
  */
-export function withLastKnown(read: ChainBalances, last: ChainBalances | undefined): ChainBalances {
+export function withLastKnownBalances(read: ChainBalances, last: ChainBalances | undefined): ChainBalances {
   if (!last) return read
-  const unread = Object.entries(last.tokens).filter(([address]) => isUnread(read, address))
+  const unread = Object.entries(last.tokens).filter(([address]) => isBalanceUnread(read, address))
   return {
     ...read,
     tokens: withOlder(read.tokens, Object.fromEntries(unread), last.asOf),
@@ -145,10 +145,10 @@ export function withLastKnown(read: ChainBalances, last: ChainBalances | undefin
 }
 
 /** Combines two sets of known balances of one wallet on one chain. The newer read and the newer index response win. */
-export function joinReports(one: KnownOnChain, other: KnownOnChain): KnownOnChain {
+export function joinKnownBalances(one: KnownBalances, other: KnownBalances): KnownBalances {
   const [read, last] = newestFirst(one.read, other.read)
   const [indexed] = newestFirst(one.indexed, other.indexed)
-  return { ...(read && { read: withLastKnown(read, last) }), ...(indexed && { indexed }) }
+  return { ...(read && { read: withLastKnownBalances(read, last) }), ...(indexed && { indexed }) }
 }
 
 function newestFirst<Part extends { readonly asOf: Date }>(...parts: readonly (Part | undefined)[]): Part[] {
@@ -175,7 +175,7 @@ function withOlder<Part extends Dated>(
 }
 
 /** Returns at most 500 tokens, supported tokens first, because a Solana wallet can have thousands of spam tokens. */
-export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>): ReadBalances {
+export function fitBalances(read: UndatedBalances, listed: ReadonlySet<string>): UndatedBalances {
   const ordered = Object.entries(read.tokens).toSorted(
     ([one], [other]) => Number(listed.has(other)) - Number(listed.has(one)),
   )
@@ -187,7 +187,7 @@ export function fittingBalances(read: ReadBalances, listed: ReadonlySet<string>)
 }
 
 /** Returns as many tokens of a token index's response as fit into a table item. Spam comes last, so it is omitted first. */
-export function fittingTokens({ tokens, isWhole }: IndexedTokens): { tokens: IndexedToken[]; isWhole: boolean } {
+export function fitTokens({ tokens, isWhole }: IndexedTokens): { tokens: IndexedToken[]; isWhole: boolean } {
   let left = MAX_BYTES
   const fits = (token: IndexedToken) => {
     left -= Buffer.byteLength(JSON.stringify(IndexedToken.encode(token)))

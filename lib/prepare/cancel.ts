@@ -11,7 +11,7 @@ import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type DryRun, pickFirstWorking } from './dry-run.ts'
-import { prepare } from './prepare.ts'
+import { prepareTransactions } from './prepare.ts'
 
 type Cancellation = {
   readonly vault: Vault
@@ -34,7 +34,7 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
     operations: [encodeOperation(intent)],
     intents: [intent],
   })
-  const { choice, ...prepared } = await prepare(reader, account, {
+  const { choice, ...prepared } = await prepareTransactions(reader, account, {
     plan: cancelTerms(vault, account, kind),
     candidates: operations.map((operation) => draftOf({ operation, request })),
     choose: async ({ terms: finish, block }) => {

@@ -4,14 +4,14 @@ import { requireUint256 } from '../chain/call.ts'
 import { AppError } from '../core/errors.ts'
 import { encodeOperation, type PlannedOperation, type WithdrawalOperation } from '../protocols/calldata.ts'
 import { findOperation, OPERATIONS } from '../protocols/operations.ts'
-import type { Claimable } from '../protocols/protocol.ts'
+import type { ClaimableAmounts } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
 import type { Vault } from '../vaults/vault.ts'
 import type { DryRun } from './dry-run.ts'
-import { prepareOnward } from './onward.ts'
-import { prepare } from './prepare.ts'
+import { prepareOnwardTransfer } from './onward.ts'
+import { prepareTransactions } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
 const PAID_IN = { deposit: 'shares', withdrawal: 'assets' } as const
@@ -32,9 +32,9 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
   const reader = services.getReader(vault.chainId)
   const { claimTerms } = getProtocol(vault)
   if (!claimTerms || !isAsync(vault, kind)) throw new AppError('claim_not_applicable')
-  const onward = destination && prepareOnward(services, { vault, account, destination })
+  const onward = destination && prepareOnwardTransfer(services, { vault, account, destination })
   const paidIn = PAID_IN[kind]
-  const { choice, ...prepared } = await prepare(
+  const { choice, ...prepared } = await prepareTransactions(
     reader,
     account,
     {
@@ -67,13 +67,13 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
   return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 
-function mostOf(dryRuns: readonly DryRun[], paidIn: keyof Claimable): DryRun {
+function mostOf(dryRuns: readonly DryRun[], paidIn: keyof ClaimableAmounts): DryRun {
   const paid = (dryRun: DryRun) => (dryRun.calls?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n)
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
 }
 
 /** Returns the assets and shares of a claim. One of them is the requested amount, the other is the return value of the simulated call. */
-function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): Claimable | undefined {
+function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): ClaimableAmounts | undefined {
   const call = calls?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
   // The cast holds: only drafts with claim operations are simulated here.

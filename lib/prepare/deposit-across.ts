@@ -10,16 +10,16 @@ import { getProtocol } from '../protocols/protocols.ts'
 import { buildCapError } from '../protocols/refusals.ts'
 import { type Pin, prepareIfPinMatches } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { expectDeposit } from './deposit.ts'
+import { computeDepositAmounts } from './deposit.ts'
 import {
   type BridgeServices,
   coinPlan,
   describeQuote,
   emptyPlan,
-  prepareSending,
-  readDestination,
-  readSource,
-  requireOpen,
+  prepareBridgeTransfer,
+  readDestinationState,
+  readSourceState,
+  requireBridgeAvailable,
 } from './transfer.ts'
 
 /** Deposit into a vault that the account pays for on another chain, with `inputAmount` of a token or of that chain's native coin. */
@@ -78,16 +78,16 @@ export async function prepareDepositAcross(
     vaultTerms,
     (plan) =>
       Promise.all([
-        readSource<bigint | undefined>(
+        readSourceState<bigint | undefined>(
           getReader(chainId),
           account,
           route.source,
           isInCoin ? coinPlan(pool, account) : emptyPlan(pool),
         ),
-        readDestination(vaultReader, account, route.destination, plan),
+        readDestinationState(vaultReader, account, route.destination, plan),
       ]),
   )
-  requireOpen(source, destination)
+  requireBridgeAvailable(source, destination)
 
   const until = block.timestamp + SYNC_MARGIN_SECONDS
   const operation = findDepositOperation(vault, value.choose(0n, until))
@@ -98,10 +98,10 @@ export async function prepareDepositAcross(
   const room = value.room()
   if (room !== undefined && terms.outputAmount > room) throw buildCapError(computeMaxInput(room, request, quote))
   return {
-    ...(await prepareSending(services, { request, terms, source, coin, before: [] })),
+    ...(await prepareBridgeTransfer(services, { request, terms, source, coin, before: [] })),
     isAsync: operation.isAsync,
     terms: value.terms,
-    deposit: expectDeposit(value, terms.outputAmount),
+    deposit: computeDepositAmounts(value, terms.outputAmount),
     quote: describeQuote(request, terms, quote, clocks),
     evidence: await Promise.all([atVault.evidence(), atSource.evidence()]),
   }

@@ -12,8 +12,8 @@ import type { DepositTerms } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import { type Pin, prepareIfPinMatches } from '../vaults/pin.ts'
 import type { Vault } from '../vaults/vault.ts'
-import { firstApproved } from './dry-run.ts'
-import { prepare } from './prepare.ts'
+import { pickFirstApprovedDryRun } from './dry-run.ts'
+import { prepareTransactions } from './prepare.ts'
 
 type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pin | undefined }
 
@@ -30,7 +30,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
   }
   const termsPlan = getProtocol(vault).depositTerms(vault, account, amount)
   return prepareIfPinMatches(reader, { vault, pin }, termsPlan, async (plan) => {
-    const { choice, ...prepared } = await prepare(reader, account, {
+    const { choice, ...prepared } = await prepareTransactions(reader, account, {
       plan,
       // There is one candidate for each approval that may be needed. Each candidate simulates all deposit functions of
       // the protocol. The vault's state, which decides between the functions, is read in the same request.
@@ -40,13 +40,18 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
       choose: async ({ terms: depositTerms }) => {
         const operation = findDepositOperation(vault, depositTerms.choose(amount))
         const drafts = listApprovalPlans(amount, depositTerms.allowance).map((needed) => draftOf(needed, [operation]))
-        return { depositTerms, drafts, pick: firstApproved, spending, isAsync: operation.isAsync }
+        return { depositTerms, drafts, pick: pickFirstApprovedDryRun, spending, isAsync: operation.isAsync }
       },
       upperEstimate: 'deposit',
     })
     const { depositTerms, isAsync } = choice
     const arrived = isAsync ? undefined : sharesArrived(vault, account, prepared.calls?.at(-1))
-    return { ...prepared, isAsync, terms: depositTerms.terms, deposit: expectDeposit(depositTerms, amount, arrived) }
+    return {
+      ...prepared,
+      isAsync,
+      terms: depositTerms.terms,
+      deposit: computeDepositAmounts(depositTerms, amount, arrived),
+    }
   })
 }
 
@@ -54,7 +59,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
  * Returns a deposit's shares, assets and fee, in smallest units; unknown amounts are null. `arrived` are the shares
  * that the account received in the simulation. Without it, the shares are estimated at the present price.
  */
-export function expectDeposit({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
+export function computeDepositAmounts({ sharesFor, worth }: DepositTerms, assets: bigint, arrived?: bigint) {
   const reported = arrived ?? sharesFor(assets)
   // A real amount of shares fits into 256 bits, so a larger amount counts as unknown.
   const shares = reported !== null && reported > MAX_UINT256 ? null : reported

@@ -85,7 +85,7 @@ export function pickFirstWorking(dryRuns: readonly DryRun[]): DryRun {
 }
 
 /** Returns the first simulation in which all approvals succeed, or else the last simulation. */
-export function firstApproved(dryRuns: readonly DryRun[]): DryRun {
+export function pickFirstApprovedDryRun(dryRuns: readonly DryRun[]): DryRun {
   return firstOf(dryRuns, ({ approval, calls }) => calls?.slice(0, approval.length))
 }
 

@@ -18,10 +18,10 @@ import {
   type DestinationState,
   describeQuote,
   emptyPlan,
-  prepareSending,
-  readDestination,
-  readSource,
-  requireOpen,
+  prepareBridgeTransfer,
+  readDestinationState,
+  readSourceState,
+  requireBridgeAvailable,
   type SourceState,
 } from './transfer.ts'
 
@@ -41,7 +41,7 @@ export type VaultPayment = {
  * bridge on both chains. Then `send` fetches a quote and builds the transactions. Throws an AppError if the asset
  * cannot be sent to that chain. `read` and `send` throw `upstream_*`.
  */
-export function prepareOnward(
+export function prepareOnwardTransfer(
   services: BridgeServices,
   {
     vault,
@@ -58,8 +58,8 @@ export function prepareOnward(
     read: async <T>(plan: ReadPlan<T>, extraCalls: readonly RpcRequest[]) => {
       const { pool } = route.destination
       const [{ source, ...read }, { destination: arrival, ...there }] = await Promise.all([
-        readSource(getReader(vault.chainId), account, route.source, plan, extraCalls),
-        readDestination(getReader(destination.chainId), account, route.destination, emptyPlan(pool)),
+        readSourceState(getReader(vault.chainId), account, route.source, plan, extraCalls),
+        readDestinationState(getReader(destination.chainId), account, route.destination, emptyPlan(pool)),
       ])
       way = { account, route, source, arrival }
       return { ...read, evidence: () => Promise.all([read.evidence(), there.evidence()]) }
@@ -88,7 +88,7 @@ async function sendPayment(
   if (intents.some(({ operation }) => operation.isAsync)) {
     throw unavailable('must be left out: the vault pays only after a settlement or a cooldown')
   }
-  requireOpen(source, arrival)
+  requireBridgeAvailable(source, arrival)
   const reverted = calls?.find((call) => call.status === 'reverted')
   if (reverted) throw buildVaultRefusal('withdrawal_refused', reverted.reason)
   const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
@@ -105,7 +105,7 @@ async function sendPayment(
   const clocks = { ...source.clocks, destination: arrival.time }
   const terms = agreeTerms(request, quote, clocks, field)
   return {
-    ...(await prepareSending(services, { request, terms, source, before })),
+    ...(await prepareBridgeTransfer(services, { request, terms, source, before })),
     quote: describeQuote(request, terms, quote, clocks),
     paid,
   }

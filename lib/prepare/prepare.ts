@@ -10,7 +10,7 @@ import type { AppError } from '../core/errors.ts'
 import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
-/** Input of `prepare` that differs between deposits, withdrawals, claims and cancellations. */
+/** Input of `prepareTransactions` that differs between deposits, withdrawals, claims and cancellations. */
 export type PreparationPlan<Terms, Chosen extends DraftChoice> = {
   /** Plan that reads the vault's state, on which the choice of transactions depends. */
   readonly plan: ReadPlan<Terms>
@@ -36,7 +36,7 @@ export type DraftChoice = {
 }
 
 /** Transactions for the user to sign, in order, approvals first. */
-export type Prepared<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls'> & {
+export type PreparedTransactions<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls'> & {
   readonly choice: Chosen
   /** Gas units of all transactions together. */
   readonly estimatedGas: bigint
@@ -57,7 +57,7 @@ type Read<Terms> = {
  * chosen draft is among the candidates, else two. `read` may read other chains at the same time. Throws an AppError if
  * the operation is refused, or `upstream_*`.
  */
-export async function prepare<Terms, Chosen extends DraftChoice>(
+export async function prepareTransactions<Terms, Chosen extends DraftChoice>(
   reader: ChainReader,
   account: Address,
   kind: PreparationPlan<Terms, Chosen>,
@@ -65,7 +65,7 @@ export async function prepare<Terms, Chosen extends DraftChoice>(
     plan,
     extraCalls,
   ) => reader.readOne(plan, { extraCalls, withHash: true }),
-): Promise<Prepared<Chosen>> {
+): Promise<PreparedTransactions<Chosen>> {
   const { candidates } = kind
   const attempts = candidates.map((draft) => dryRunRequest(account, draft))
   const { value: terms, outcomes, block, evidence } = await read(kind.plan, attempts)

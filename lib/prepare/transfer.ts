@@ -19,7 +19,7 @@ import { type SimulatedTransaction, summariseSimulation, UPPER_GAS_ESTIMATES } f
 import { AppError } from '../core/errors.ts'
 import { encodeOperation, type PlannedOperation, verifyOperations } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
-import { firstApproved, makeDryRuns } from './dry-run.ts'
+import { makeDryRuns, pickFirstApprovedDryRun } from './dry-run.ts'
 
 /** Services that transfers between chains need: chain readers and the bridge's quotes. */
 export type BridgeServices = {
@@ -67,7 +67,7 @@ export function coinPlan(address: Address, account: Address): ReadPlan<bigint> {
 }
 
 /** Reads the source chain's state together with `plan`, in one RPC request. Throws `upstream_*`. */
-export async function readSource<T>(
+export async function readSourceState<T>(
   reader: ChainReader,
   account: Address,
   { pool, token }: RouteEnd,
@@ -103,7 +103,12 @@ export async function readSource<T>(
 }
 
 /** Reads the destination chain's state together with `plan`, in one RPC request. Throws `upstream_*`. */
-export async function readDestination<T>(reader: ChainReader, account: Address, { pool }: RouteEnd, plan: ReadPlan<T>) {
+export async function readDestinationState<T>(
+  reader: ChainReader,
+  account: Address,
+  { pool }: RouteEnd,
+  plan: ReadPlan<T>,
+) {
   const calls = { paused: buildCall(pool, poolAbi, 'pausedFills', []) }
   const state = buildReadPlan({ address: plan.address, slots: {}, calls }, ({ answers }) =>
     requireValue(answers.paused),
@@ -122,13 +127,13 @@ export async function readDestination<T>(reader: ChainReader, account: Address, 
  * Throws `cross_chain_not_available` if the bridge's pool is paused on either chain. Also throws it if the account is a
  * contract without code on the destination chain, where it could not use the funds.
  */
-export function requireOpen(source: SourceState, destination: DestinationState): void {
+export function requireBridgeAvailable(source: SourceState, destination: DestinationState): void {
   const isStranded = source.accountIsContract && !destination.accountHasCode
   if (source.paused || destination.paused || isStranded) throw new AppError('cross_chain_not_available')
 }
 
 /** Bridge transfer to prepare, and the vault operations that the account sends before it on the source chain. */
-export type Sending = {
+export type BridgeTransferPlan = {
   readonly request: BridgeRequest
   readonly terms: BridgeTerms
   readonly source: SourceState
@@ -141,9 +146,9 @@ export type Sending = {
  * Builds the transactions of a transfer in order: approvals for the bridge's pool, vault operations, deposit into the
  * pool. Verifies the transactions and simulates them in sequence. Throws `upstream_*`.
  */
-export async function prepareSending(
+export async function prepareBridgeTransfer(
   { getReader, integratorId }: Pick<BridgeServices, 'getReader' | 'integratorId'>,
-  { request, terms, source: { allowance }, coin, before }: Sending,
+  { request, terms, source: { allowance }, coin, before }: BridgeTransferPlan,
 ) {
   const { account, inputAmount, isInCoin = false } = request
   const { chainId, pool: spender, token } = request.route.source
@@ -160,7 +165,7 @@ export async function prepareSending(
   const { approval, calls } =
     coin !== undefined && coin < inputAmount
       ? { approval: [], calls: [WITHOUT_COIN] }
-      : firstApproved(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
+      : pickFirstApprovedDryRun(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
   verifyApprovals(spending, approval)
   const upperEstimate =
     UPPER_GAS_ESTIMATES.approve * BigInt(approval.length) +

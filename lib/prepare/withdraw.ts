@@ -11,8 +11,8 @@ import { getProtocol } from '../protocols/protocols.ts'
 import { buildVaultRefusal } from '../protocols/refusals.ts'
 import type { Vault } from '../vaults/vault.ts'
 import { type Draft, type DryRun, pickFirstWorking } from './dry-run.ts'
-import { prepareOnward } from './onward.ts'
-import { prepare } from './prepare.ts'
+import { prepareOnwardTransfer } from './onward.ts'
+import { prepareTransactions } from './prepare.ts'
 import type { BridgeServices } from './transfer.ts'
 
 type Withdrawal = {
@@ -29,9 +29,9 @@ type Withdrawal = {
  */
 export async function prepareWithdrawal(services: BridgeServices, { vault, account, amount, destination }: Withdrawal) {
   const reader = services.getReader(vault.chainId)
-  const onward = destination && prepareOnward(services, { vault, account, destination })
+  const onward = destination && prepareOnwardTransfer(services, { vault, account, destination })
   const candidates = candidatesFor(vault, account, amount)
-  const { choice, ...prepared } = await prepare(
+  const { choice, ...prepared } = await prepareTransactions(
     reader,
     account,
     {

@@ -4,7 +4,7 @@ import type { LedgerEntry } from './ledger-entry.ts'
 /** Withdrawal request whose payment in assets was fixed at the time of the request, as in cooldown vaults. */
 export type FixedRequest = Extract<LedgerEntry, { kind: 'redeem' }> & { readonly assets: bigint }
 /** Returns true if a ledger entry is a withdrawal request with a fixed payment. */
-export function isFixed(entry: LedgerEntry): entry is FixedRequest {
+export function isFixedRequest(entry: LedgerEntry): entry is FixedRequest {
   return entry.kind === 'redeem' && entry.assets !== undefined
 }
 
@@ -18,7 +18,7 @@ export function matchPayments(entries: readonly LedgerEntry[]): ReadonlyMap<Ledg
   const paid = new Map<LedgerEntry, readonly FixedRequest[]>()
   let [open, total]: [FixedRequest[], bigint] = [[], 0n]
   for (const entry of entries) {
-    if (isFixed(entry)) {
+    if (isFixedRequest(entry)) {
       open.push(entry)
       total += entry.assets
     }

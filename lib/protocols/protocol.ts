@@ -6,7 +6,7 @@ import type { AppError } from '../core/errors.ts'
 import type { LedgerRules } from './books.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 import type { RequestKind } from './request-kind.ts'
-import type { ReadTerms } from './terms.ts'
+import type { ContractTerms } from './terms.ts'
 import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 import type { VaultState } from './vault-state.ts'
@@ -37,7 +37,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * Reads the calls by which the vault pays this amount now. Parsing throws an AppError if the withdrawal is refused,
    * or `upstream_bad_answer`. The returned function may read the chain again, and throws the same errors.
    */
-  withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<Completion<WithdrawalTerms>>
+  withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<ReadCompletion<WithdrawalTerms>>
   /**
    * Reads the calls that claim the account's settled requests; absent if the protocol has no requests. Parsing throws
    * an AppError if the claim is refused, or `upstream_bad_answer`.
@@ -47,7 +47,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * Reads the call that cancels the account's pending requests; absent if the protocol has no cancellations. Parsing
    * throws an AppError if the cancellation is refused, or `upstream_bad_answer`.
    */
-  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<RequestCompletion<CancelTerms>>
+  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<RequestReadCompletion<CancelTerms>>
   /**
    * Reads the open amounts of the account's requests with the id `requestId`; undefined if the vault does not report
    * them. Absent if the vault's events show settlements, so that the amounts need not be read.
@@ -94,13 +94,13 @@ export type Overview = {
   /** Value of one whole share, in the asset's smallest unit. */
   readonly sharePrice: bigint | undefined
   readonly hasCap: boolean | undefined
-  readonly terms: ReadTerms
+  readonly terms: ContractTerms
   readonly state: VaultState
 }
 
 /** Terms of a vault for a deposit of one account. */
 export type DepositTerms = {
-  readonly terms: ReadTerms
+  readonly terms: ContractTerms
   readonly allowance: bigint
   /**
    * Returns the assets that the vault still takes. The amount is below zero if the vault is over its limit, undefined
@@ -124,7 +124,7 @@ export type WithdrawalAmount = { readonly assets: bigint } | { readonly shares: 
 /** Terms of a withdrawal at the present state of the vault. Amounts are in smallest units. */
 export type WithdrawalTerms = {
   /** Vault calls in the order of sending. The last call withdraws; earlier calls only prepare the withdrawal. */
-  readonly steps: readonly [Step, ...(readonly Step[])]
+  readonly steps: readonly [VaultCall, ...(readonly VaultCall[])]
   /** Shares that leave the account; null if unknown. `assets` is the payment for these shares at the present price. */
   readonly shares: bigint | null
   readonly assets: bigint | null
@@ -146,7 +146,7 @@ export type WithdrawalTerms = {
 }
 
 /** Call of a vault: the name of the operation, its amount, and the minimum that the vault must pay. */
-export type Step = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
+export type VaultCall = { readonly name: string; readonly amount: bigint; readonly minimum?: bigint }
 
 /** Terms of a claim of settled requests. */
 export type ClaimTerms = {
@@ -154,15 +154,15 @@ export type ClaimTerms = {
    * Alternative calls, each of which claims everything. The call that pays most in its simulation is used, or the first
    * of several that pay the same.
    */
-  readonly calls: readonly [Step, ...(readonly Step[])]
+  readonly calls: readonly [VaultCall, ...(readonly VaultCall[])]
   /** Reads the amounts that the first call claims; needed if no node can simulate. */
-  readonly claimable: Completion<Claimable>
+  readonly claimable: ReadCompletion<ClaimableAmounts>
   /** Error that refuses the claim, unless its simulation succeeds. */
   readonly refusal?: AppError | undefined
 }
 
 /** Assets and shares of a claim, in smallest units. `shares` is null if the vault does not report them. */
-export type Claimable = { readonly assets: bigint; readonly shares: bigint | null }
+export type ClaimableAmounts = { readonly assets: bigint; readonly shares: bigint | null }
 
 /** Terms of a cancellation of pending requests. */
 export type CancelTerms = {
@@ -180,13 +180,13 @@ export type CancelTerms = {
  * Function that completes the result of a read plan at block `at`. It reads the chain again only if the plan did not
  * suffice. It throws `upstream_*`, such as `upstream_bad_answer` for an amount that the vault does not report.
  */
-export type Completion<T> = (reader: ChainReader, at: bigint) => Promise<T>
+export type ReadCompletion<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
- * Function like `Completion`, for an account's requests. It calls `listEntries` only for request ids or burned shares
+ * Function like `ReadCompletion`, for an account's requests. It calls `listEntries` only for request ids or burned shares
  * that the vault does not report. The returned ledger entries contain both. Throws the errors of `listEntries` too.
  */
-export type RequestCompletion<T> = (
+export type RequestReadCompletion<T> = (
   reader: ChainReader,
   at: bigint,
   listEntries: () => Promise<readonly LedgerEntry[]>,
@@ -199,8 +199,8 @@ export type RequestCompletion<T> = (
 export type AccountSnapshot = {
   /** Returns the number of shares in the account's wallet, in the smallest unit. */
   readonly shares: () => bigint
-  readonly deposits: RequestCompletion<AccountDeposits>
-  readonly redemptions: RequestCompletion<AccountRedemptions>
+  readonly deposits: RequestReadCompletion<AccountDeposits>
+  readonly redemptions: RequestReadCompletion<AccountRedemptions>
   readonly price: () => SharePrice
 }
 

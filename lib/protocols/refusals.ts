@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, type ErrorDetail, mustBeAtMost } from '../core/errors.ts'
+import { AppError, buildTooLargeDetail, type ErrorCode, type ErrorDetail } from '../core/errors.ts'
 import type { WithdrawalAmount } from './protocol.ts'
 
 /** Shares of an account by their location, in the smallest unit; undefined if the vault does not report them. */
@@ -36,7 +36,7 @@ export function buildBalanceError(
   // such a maximum, because they ignore fees.
   if (most <= 0n || most >= requested)
     return new AppError('amount_exceeds_balance', { details: [{ field, issue: shares }] })
-  const detail = mustBeAtMost(field, most)
+  const detail = buildTooLargeDetail(field, most)
   return new AppError('amount_exceeds_balance', { details: [{ ...detail, issue: `${detail.issue}; ${shares}` }] })
 }
 
@@ -45,7 +45,7 @@ export function buildBalanceError(
  * omits it if it is 0 or less.
  */
 export function buildCapError(most: bigint): AppError {
-  return new AppError('vault_cap_reached', most > 0n ? { details: [mustBeAtMost('amount', most)] } : {})
+  return new AppError('vault_cap_reached', most > 0n ? { details: [buildTooLargeDetail('amount', most)] } : {})
 }
 
 /** Returns the name of the request field that contains a withdrawal's amount. */

@@ -68,7 +68,7 @@ export type VaultTerms = z.output<typeof VaultTerms>
  * Terms read from a vault's contract. Undefined fields could not be read. Null means that there is no limit or that the contract has no
  * such value.
  */
-export type ReadTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
+export type ContractTerms = Pick<VaultTerms, 'entry' | 'exit'> & {
   readonly fees: { readonly [Name in keyof VaultFees]?: string | null | undefined }
   readonly room: bigint | null | undefined
   readonly liquidity: bigint | null | undefined
@@ -86,7 +86,7 @@ type Known = {
 }
 
 /** Builds a vault's terms. Fees that the vault reports take precedence over those measured by simulation. */
-export function buildTerms(read: ReadTerms, { roundTrip, settlement }: Known): VaultTerms {
+export function buildTerms(read: ContractTerms, { roundTrip, settlement }: Known): VaultTerms {
   const { entry, exit, fees, room, liquidity, valuation, cooldownSeconds } = read
   const named = {
     room,

@@ -4,7 +4,7 @@ import { Erc4626Vault } from './erc4626/vault.ts'
 import { Erc7540Vault } from './erc7540/vault.ts'
 import { LagoonVault } from './lagoon/vault.ts'
 import type { RequestKind } from './request-kind.ts'
-import type { ReadTerms } from './terms.ts'
+import type { ContractTerms } from './terms.ts'
 
 /**
  * Properties of a vault that depend on its protocol, read from the chain when an operator added the vault. They are the
@@ -38,7 +38,7 @@ export function vaultType(vault: VaultOnChain): 'sync' | 'async' {
 }
 
 /** Returns the terms of a vault that cannot be read. Only the ways to deposit and to withdraw are known, from the vault's protocol. */
-export function buildUnreadTerms(vault: VaultOnChain): ReadTerms {
+export function buildUnreadTerms(vault: VaultOnChain): ContractTerms {
   const exit = vault.protocol === 'cooldown' ? 'cooldown' : 'request'
   return {
     entry: isAsync(vault, 'deposit') ? 'request' : 'instant',

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import type { CacheKey, Namespace, SharedCache } from '../cache/cache.ts'
+import type { CacheKey, CacheNamespace, SharedCache } from '../cache/cache.ts'
 import { logger } from '../core/logger.ts'
 import { withDeadline } from '../core/side-by-side.ts'
 import { DAY, MINUTE } from '../core/time.ts'
 import { Campaign } from './merkl.ts'
 
-const CAMPAIGNS: Namespace<Record<string, Campaign[]>> = {
+const CAMPAIGNS: CacheNamespace<Record<string, Campaign[]>> = {
   name: 'campaigns',
   schema: z.record(z.string(), z.array(Campaign)),
   freshSeconds: 20 * MINUTE,
@@ -37,7 +37,7 @@ type RewardsOf = (vault: {
  * Returns a function that reads the cached reward campaigns of chains. The function never throws. Campaigns that cannot
  * be read within a second count as unknown.
  */
-export function campaignsReader({
+export function createCampaignsReader({
   cache,
   now,
 }: {

@@ -12,9 +12,9 @@ import {
 import { AppError } from '../core/errors.ts'
 import { toDate } from '../core/time.ts'
 import {
+  buildDistributionsPlan,
   DISTRIBUTOR,
   deriveRewardState,
-  distributionsPlan,
   distributorAbi,
   encodeClaim,
   type RewardClaim,
@@ -55,7 +55,7 @@ export async function prepareRewardsClaim(
     .map((token): LeftOut => ({ token, reason: 'not_found', claimableAt: null }))
   if (wanted.length === 0) throw refusal(notFound)
   const likely = wanted.filter(({ amount, claimed }) => amount > claimed).slice(0, MAX_TOKENS)
-  const plan = distributionsPlan(
+  const plan = buildDistributionsPlan(
     account,
     wanted.map(({ token }) => token),
   )

@@ -1,12 +1,12 @@
 import type { Address } from 'viem'
-import type { CacheKey, Namespace, SharedCache } from '../cache/cache.ts'
+import type { CacheKey, CacheNamespace, SharedCache } from '../cache/cache.ts'
 import { logger } from '../core/logger.ts'
 import { DAY, MINUTE } from '../core/time.ts'
 import { ReportedRewards } from './merkl.ts'
 
 // Cached reports may be old. A claim never pays too much because of an old report, since the contract verifies the
 // amount.
-const REWARDS: Namespace<ReportedRewards> = {
+const REWARDS: CacheNamespace<ReportedRewards> = {
   name: 'rewards',
   schema: ReportedRewards,
   freshSeconds: 5 * MINUTE,

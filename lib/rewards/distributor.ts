@@ -97,7 +97,7 @@ export type Distributions = {
 }
 
 /** Builds the plan of the contract calls that read the Distributor's Merkle roots and the amounts paid to an account. */
-export function distributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
+export function buildDistributionsPlan(account: Address, tokens: readonly Address[]): ReadPlan<Distributions> {
   const trees = [
     buildCall(DISTRIBUTOR, distributorAbi, 'getMerkleRoot', []),
     buildCall(DISTRIBUTOR, distributorAbi, 'tree', []),

@@ -3,10 +3,10 @@ import * as z from 'zod'
 import { EVM_CHAINS } from '../chain/registry.ts'
 import { Address, Amount } from '../core/codecs.ts'
 import { AppError } from '../core/errors.ts'
-import { parseAnswer, parseRows, type Upstream } from '../core/http.ts'
+import { parseResponseBody, parseRows, type Upstream } from '../core/http.ts'
 import { toResult } from '../core/result.ts'
 import { LAST_SECOND } from '../core/time.ts'
-import { Digits, ShortText } from '../portfolio/token-index.ts'
+import { ShortText, UintText } from '../portfolio/token-index.ts'
 
 /**
  * Endpoint of Merkl's API, with an optional API key. The key raises the limit of 10 requests per second
@@ -71,13 +71,13 @@ const AnyAddress = z.preprocess((value) => (typeof value === 'string' ? value.to
 
 const RewardRow = z.object({
   token: z.object({ address: AnyAddress, symbol: ShortText }),
-  amount: Digits.refine((amount) => amount <= MAX_UINT208),
-  claimed: Digits,
-  pending: Digits.refine((amount) => amount <= MAX_UINT208).catch(0n),
+  amount: UintText.refine((amount) => amount <= MAX_UINT208),
+  claimed: UintText,
+  pending: UintText.refine((amount) => amount <= MAX_UINT208).catch(0n),
   proofs: z.array(ProofHash).max(MAX_PROOF),
   breakdowns: z.array(z.unknown()).catch([]),
 })
-const Breakdown = z.object({ reason: z.string().max(1000), claimed: Digits })
+const Breakdown = z.object({ reason: z.string().max(1000), claimed: UintText })
 const UserRewards = z.array(z.object({ chain: z.object({ id: z.number() }), rewards: z.array(z.unknown()) }))
 
 const CampaignToken = z.object({
@@ -116,7 +116,7 @@ export function createMerkl(ask: Upstream) {
       path: `/v4/users/${account.toLowerCase()}/rewards`,
       query: { chainId: chainIds.join() },
     })
-    return parseAnswer(UserRewards, requireAccepted(answer)).flatMap(({ chain, rewards }) =>
+    return parseResponseBody(UserRewards, requireAccepted(answer)).flatMap(({ chain, rewards }) =>
       chainIds.includes(chain.id) ? rewards.map((row) => ({ chainId: chain.id, row })) : [],
     )
   }
@@ -159,7 +159,7 @@ export function createMerkl(ask: Upstream) {
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const query = { chainId: `${chainId}`, status: 'LIVE', items: `${PAGE_SIZE}`, page: `${page}` }
         const answer = await ask({ path: '/v4/opportunities', query })
-        const rows = parseAnswer(z.array(z.unknown()), requireAccepted(answer))
+        const rows = parseResponseBody(z.array(z.unknown()), requireAccepted(answer))
         found.push(...parseRows(Opportunity, rows))
         if (rows.length < PAGE_SIZE) break
       }

@@ -6,7 +6,7 @@ import type { Evidence } from '../chain/evidence.ts'
 import { buildReadPlan, type ChainReader, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
 import { toDate } from '../core/time.ts'
 import type { TokenValue } from '../markets/token-values.ts'
-import { type Distributions, deriveRewardState, distributionsPlan } from './distributor.ts'
+import { buildDistributionsPlan, type Distributions, deriveRewardState } from './distributor.ts'
 import type { ReportedReward } from './merkl.ts'
 import type { RewardResponse } from './responses.ts'
 
@@ -36,7 +36,7 @@ export async function readRewards(
   const plans: ReadPlan<{ readonly distributions: Distributions } | Metadata>[] = [
     ...accounts.map(({ account, rewards }) =>
       mapReadPlan(
-        distributionsPlan(
+        buildDistributionsPlan(
           account,
           rewards.map(({ token }) => token),
         ),

@@ -3,7 +3,7 @@ import type { SharedCache } from '../cache/cache.ts'
 import { EVM_CHAINS } from '../chain/registry.ts'
 import { tokensKey } from '../markets/cache-keys.ts'
 import type { Payment } from '../meter/meter.ts'
-import { spamRule } from '../portfolio/spam.ts'
+import { createSpamRule } from '../portfolio/spam.ts'
 import { rewardsKey } from './claimed.ts'
 import type { Merkl, ReportedReward } from './merkl.ts'
 
@@ -35,7 +35,7 @@ export async function fetchReportedRewards(
     cache.recall(Object.fromEntries(chains.map(({ id, key }) => [id, tokensKey(key)]))),
   ])
   return chains.map(({ id: chainId }) => {
-    const isSpam = spamRule(tokens[chainId]?.value ?? [])
+    const isSpam = createSpamRule(tokens[chainId]?.value ?? [])
     const rewards = value.rewards.filter((reward) => reward.chainId === chainId && !isSpam(reward.token, reward.symbol))
     return { chainId, rewards, isWhole: !value.unread.includes(chainId), isStale, isSpam }
   })

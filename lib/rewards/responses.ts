@@ -25,7 +25,7 @@ export const RewardResponse = z
   .meta({ id: 'Reward', description: 'Tokens that campaigns of vaults pay a user' })
 
 /** Minimum value in US dollars of a reward for which clients get a webhook event. */
-export const MIN_WORTH_USD = 1
+export const MIN_REWARD_USD = 1
 
 /** Reasons why a reward is not part of a claim. */
 export const LeftOutReason = z.enum([

@@ -22,7 +22,7 @@ export const WatchedAccount = z.object({
 export type WatchedAccount = z.output<typeof WatchedAccount>
 
 /** Key of an account that is watched for a client. */
-export type WatchedKey = Pick<WatchedAccount, 'chainId' | 'account' | 'clientId'>
+export type WatchedAccountKey = Pick<WatchedAccount, 'chainId' | 'account' | 'clientId'>
 
 /** Number of the last block whose reward claims were published to clients. */
 export const ClaimsCursor = z.object({ through: z.number() })
@@ -42,9 +42,9 @@ export function watchedStore(table: Table) {
      * Watches these accounts from the time `now` (epoch milliseconds) on. Writes only accounts that were not recorded
      * for the client within the last 24 hours, which saves writes.
      */
-    async watch(keys: readonly WatchedKey[], now: number): Promise<void> {
+    async watch(keys: readonly WatchedAccountKey[], now: number): Promise<void> {
       const known = await table.getMany(WatchedAccount, keys.map(itemKey), { isConsistent: false })
-      const isRecent = ({ chainId, account }: WatchedKey) =>
+      const isRecent = ({ chainId, account }: WatchedAccountKey) =>
         known.some((one) => one.chainId === chainId && one.account === account && one.seenAt > now - DAY_MS)
       await Promise.all(
         keys.filter((key) => !isRecent(key)).map((key) => table.write(itemKey(key), changesOf(key, now))),
@@ -66,7 +66,7 @@ export function watchedStore(table: Table) {
     },
 
     /** Sets the time in epoch milliseconds at which an account is checked next. Does nothing if the account is no longer watched. */
-    async postpone(key: WatchedKey, lookAt: number): Promise<void> {
+    async postpone(key: WatchedAccountKey, lookAt: number): Promise<void> {
       await table.update(itemKey(key), { changes: [set('lookAt', lookAt)], when: exists('lookAt') })
     },
 
@@ -91,7 +91,7 @@ export function watchedStore(table: Table) {
   }
 }
 
-function changesOf({ chainId, account, clientId }: WatchedKey, now: number): Change[] {
+function changesOf({ chainId, account, clientId }: WatchedAccountKey, now: number): Change[] {
   return [
     ...[set('chainId', chainId), set('account', account), set('clientId', clientId), set('seenAt', now)],
     ...[set('followedOnChain', -chainId), setOnce('lookAt', now)],
@@ -99,7 +99,7 @@ function changesOf({ chainId, account, clientId }: WatchedKey, now: number): Cha
   ]
 }
 
-function itemKey({ chainId, account, clientId }: WatchedKey) {
+function itemKey({ chainId, account, clientId }: WatchedAccountKey) {
   return { pk: `WATCHED#${chainId}#${account}`, sk: clientId }
 }
 

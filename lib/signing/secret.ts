@@ -9,7 +9,7 @@ const LIFETIME_MS = 5 * 60_000
  * Returns a function that reads the signing keys in a secret; the first one signs. The function reads the secret again
  * every five minutes. Throws if the secret cannot be read.
  */
-export function signingKeysIn(secretId: string): () => Promise<readonly SigningKey[]> {
+export function createSigningKeysReader(secretId: string): () => Promise<readonly SigningKey[]> {
   return cacheForLifetime(async () => (await readSecretJson(secretId, SigningKeys)).keys, LIFETIME_MS, Date.now)
 }
 
@@ -17,7 +17,7 @@ export function signingKeysIn(secretId: string): () => Promise<readonly SigningK
  * Returns a function that reads the key that signs responses; undefined if there is none yet. The function reads the
  * secret again every five minutes. Throws if the secret cannot be read.
  */
-export function signerIn(secretId: string): () => Promise<Signer | undefined> {
+export function createSignerReader(secretId: string): () => Promise<Signer | undefined> {
   const read = async () => (await readSecretJson(secretId, SigningKeys)).keys.map(signerOf)[0]
   return cacheForLifetime(read, LIFETIME_MS, Date.now)
 }

@@ -87,6 +87,6 @@ function secondsBetween(from: PricePoint | undefined, to: PricePoint | undefined
 }
 
 /** Returns the annual yield as text; "0.00" if it is unknown, because the API field must be a number. */
-export function yieldText({ annualYield }: Pick<Yields, 'annualYield'>): string {
+export function formatAnnualYield({ annualYield }: Pick<Yields, 'annualYield'>): string {
   return annualYield?.percent ?? '0.00'
 }

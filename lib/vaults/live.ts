@@ -5,16 +5,16 @@ import { toBlockFields } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../core/logger.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import type { ReadTerms } from '../protocols/terms.ts'
+import type { ContractTerms } from '../protocols/terms.ts'
 import { vaultType } from '../protocols/vault-on-chain.ts'
 import type { StateAsOf, VaultState } from '../protocols/vault-state.ts'
-import { NO_YIELDS, yieldText } from './apy.ts'
+import { formatAnnualYield, NO_YIELDS } from './apy.ts'
 import type { Pin } from './pin.ts'
-import type { Pins } from './pins.ts'
+import type { PinCache } from './pins.ts'
 import type { VaultResponse } from './response.ts'
-import { sharedOverviews } from './shared-overviews.ts'
+import { createOverviewReader } from './shared-overviews.ts'
 import type { StateStore } from './state-store.ts'
-import { termsOf } from './terms.ts'
+import { buildResponseTerms } from './terms.ts'
 import type { Vault, VaultKey } from './vault.ts'
 import type { RecordedYields } from './yields.ts'
 
@@ -23,7 +23,7 @@ type LiveVault = {
   /** Yields up to the share price in `state`, and the seconds that requests waited for settlements. */
   readonly recorded: RecordedYields
   readonly hasCap: boolean | undefined
-  readonly terms: ReadTerms | undefined
+  readonly terms: ContractTerms | undefined
   readonly state: VaultState | undefined
   readonly asOf: StateAsOf | undefined
   readonly evidence: Evidence | undefined
@@ -41,7 +41,7 @@ type Response = z.output<typeof VaultResponse>
  * one RPC round trip, which concurrent requests share. If a chain cannot be read, its vaults show their last recorded
  * states and yields, with the time of recording.
  */
-export function liveVaults({
+export function createLiveVaultReader({
   getReader,
   states,
   pins,
@@ -52,7 +52,7 @@ export function liveVaults({
 }: {
   readonly getReader: (chainId: number) => ChainReader
   readonly states: Pick<StateStore, 'get'>
-  readonly pins: Pick<Pins, 'list'>
+  readonly pins: Pick<PinCache, 'list'>
   readonly getYield: (vault: VaultKey, price: bigint | undefined, at?: Date) => Promise<RecordedYields>
   /** Returns a function that values token amounts in US dollars. Never rejects; unknown values are null. */
   readonly getTokenValues: (chainIds: Iterable<number>) => Promise<TokenValue>
@@ -61,7 +61,7 @@ export function liveVaults({
   /** Returns the present time in epoch milliseconds. */
   readonly now: () => number
 }) {
-  const readOverviews = sharedOverviews({ getReader, now })
+  const readOverviews = createOverviewReader({ getReader, now })
 
   async function readChain(chainId: number, vaults: readonly Vault[]): Promise<LiveVault[]> {
     const [read] = await Promise.all([
@@ -160,13 +160,13 @@ function toResponse(
     type,
     MaxCap: hasCap ?? vault.hasCap,
     description: vault.description,
-    APY: yieldText(yields),
+    APY: formatAnnualYield(yields),
     ...yields,
     asset: { symbol: vault.assetSymbol, decimals: vault.assetDecimals },
     shareDecimals: vault.shareDecimals,
     totalAssets,
     totalAssetsUsd: totalAssets === null ? null : usdOf(asset, totalAssets),
-    terms: termsOf(vault, terms, waits),
+    terms: buildResponseTerms(vault, terms, waits),
     hasChanged: pin ? pin.changedAt !== undefined : null,
     pinnedAt: pin?.pinnedAt ?? null,
     stateAsOf: asOf ?? null,

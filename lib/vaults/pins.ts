@@ -2,12 +2,12 @@ import { toResult, unwrap } from '../core/result.ts'
 import { Pin } from './pin.ts'
 import type { PinStore } from './pin-store.ts'
 import type { VaultKey } from './vault.ts'
-import { vaultMemory } from './vault-memory.ts'
+import { createVaultCache } from './vault-memory.ts'
 
 const CACHED_MS = 60_000
 
 /** Cache of vaults' pins (the code and price that an operator approved) in a Lambda container. */
-export type Pins = ReturnType<typeof cachedPins>
+export type PinCache = ReturnType<typeof createPinCache>
 
 type Found = Pin | undefined
 
@@ -15,14 +15,14 @@ type Found = Pin | undefined
  * Returns the cache of pins, the approved code and price of each vault. A pin is cached for 60 s, or until `withPin`
  * finds a changed vault.
  */
-export function cachedPins({
+export function createPinCache({
   pinStore,
   now,
 }: {
   readonly pinStore: Pick<PinStore, 'get'>
   readonly now: () => number
 }) {
-  const memory = vaultMemory((vaults) => pinStore.get(vaults), CACHED_MS, now)
+  const memory = createVaultCache((vaults) => pinStore.get(vaults), CACHED_MS, now)
 
   return {
     /** Returns the pins (approved code and price) of these vaults, in the same order; undefined for a vault without a pin. */

@@ -4,12 +4,12 @@ import { buildItem, type Table } from '../aws/table.ts'
 import { Amount } from '../core/codecs.ts'
 import {
   type BlockPrice,
+  computeIntervalStart,
   type NewPrice,
   type NewPrices,
   type PriceInterval,
   type PricePoint,
   sortByBlock,
-  startOf,
 } from './prices.ts'
 import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
@@ -78,7 +78,8 @@ function buildItems({ vault, prices, known }: NewPrices): Item[] {
   return inOrder.flatMap((price, index) => {
     if (!isNew.has(price)) return []
     const isOf = (other: BlockPrice | undefined, interval: PriceInterval) =>
-      other !== undefined && startOf(interval, other.timestamp) === startOf(interval, price.timestamp)
+      other !== undefined &&
+      computeIntervalStart(interval, other.timestamp) === computeIntervalStart(interval, price.timestamp)
     const intervals = [
       ...(isOf(inOrder[index + 1], 'hour') ? [] : (['hour'] as const)),
       ...(isOf(inOrder[index - 1], 'day') ? [] : (['day'] as const)),
@@ -90,5 +91,5 @@ function buildItems({ vault, prices, known }: NewPrices): Item[] {
 }
 
 function sortKey(interval: PriceInterval, at: bigint): string {
-  return `${PREFIXES[interval]}${startOf(interval, at).toString().padStart(12, '0')}`
+  return `${PREFIXES[interval]}${computeIntervalStart(interval, at).toString().padStart(12, '0')}`
 }

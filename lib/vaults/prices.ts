@@ -11,7 +11,7 @@ export type PriceInterval = 'hour' | 'day'
 const SECONDS: Readonly<Record<PriceInterval, bigint>> = { hour: HOUR_SECONDS, day: DAY_SECONDS }
 
 /** Returns the first second of the hour or UTC day that contains the time `at`, in seconds since 1970. */
-export function startOf(interval: PriceInterval, at: bigint): bigint {
+export function computeIntervalStart(interval: PriceInterval, at: bigint): bigint {
   return at - (at % SECONDS[interval])
 }
 

@@ -34,7 +34,7 @@ const MAX_SHARED_MS = 2_000
  * for signing. Requests share a read, even an unfinished one, for the chain's block time (0.5 to 2 s). A failed read
  * fails only the requests that wait for it. `now` returns epoch milliseconds. Throws as `readOverviews` does.
  */
-export function sharedOverviews({
+export function createOverviewReader({
   getReader,
   now,
 }: {

@@ -1,10 +1,14 @@
-import { buildTerms, type ReadTerms, type VaultTerms } from '../protocols/terms.ts'
+import { buildTerms, type ContractTerms, type VaultTerms } from '../protocols/terms.ts'
 import { buildUnreadTerms, isAsync } from '../protocols/vault-on-chain.ts'
 import { estimateSettlement, type WaitsByKind } from './settlement-waits.ts'
 import type { Vault } from './vault.ts'
 
 /** Builds a vault's terms for API responses. `waits` are the recorded waiting times of requests until the vault's past settlements. */
-export function termsOf(vault: Vault, read: ReadTerms | undefined, waits: WaitsByKind | undefined): VaultTerms {
+export function buildResponseTerms(
+  vault: Vault,
+  read: ContractTerms | undefined,
+  waits: WaitsByKind | undefined,
+): VaultTerms {
   const last = waits?.[isAsync(vault, 'deposit') ? 'deposit' : 'withdrawal'] ?? []
   const wait = estimateSettlement(last)
   return buildTerms(read ?? buildUnreadTerms(vault), {

@@ -4,7 +4,7 @@ import { type VaultKey, vaultPartition } from './vault.ts'
  * Caches one value per vault in a Lambda container. `list` reads all missing values in one call, which concurrent
  * callers share. Failed reads are not cached. `forget` removes a vault's value.
  */
-export function vaultMemory<T>(
+export function createVaultCache<T>(
   read: (vaults: readonly VaultKey[]) => Promise<readonly (T | undefined)[]>,
   lifetimeMs: number,
   now: () => number,

@@ -10,7 +10,7 @@ import {
   type Yields,
 } from './apy.ts'
 import type { PriceStore } from './price-store.ts'
-import { type KnownPrices, type PricePoint, startOf } from './prices.ts'
+import { computeIntervalStart, type KnownPrices, type PricePoint } from './prices.ts'
 import type { WaitsByKind } from './settlement-waits.ts'
 import type { VaultKey } from './vault.ts'
 
@@ -92,7 +92,7 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
 
   return async (vault: VaultKey, price: bigint | undefined, at = new Date(now())): Promise<RecordedYields> => {
     const timestamp = toSeconds(at)
-    const { waits, ...earlier } = await getEarlier(vault, startOf('day', timestamp - FIRST_READ_SECONDS))
+    const { waits, ...earlier } = await getEarlier(vault, computeIntervalStart('day', timestamp - FIRST_READ_SECONDS))
     return { ...buildYields(earlier, price === undefined ? undefined : { price, timestamp }), waits }
   }
 }
@@ -135,7 +135,7 @@ async function readEarlier(
 export function yieldsOfHistory(points: readonly PricePoint[], days: readonly PricePoint[]): (Growth | null)[] {
   let earlier = -1
   return points.map((point) => {
-    const day = startOf('day', point.timestamp - FIRST_READ_SECONDS) - YIELD_DAYS['7d'] * DAY_SECONDS
+    const day = computeIntervalStart('day', point.timestamp - FIRST_READ_SECONDS) - YIELD_DAYS['7d'] * DAY_SECONDS
     const isBefore = (index: number) => (days[index] ?? point).timestamp < day + FIRST_READ_SECONDS
     while (isBefore(earlier + 1)) earlier += 1
     return annualGrowth(days[earlier], point, YIELD_DAYS['7d'])

@@ -1,4 +1,4 @@
-import type { Received } from '../aws/queue.ts'
+import type { ReceivedMessage } from '../aws/queue.ts'
 import type { KeysByAge } from '../core/keys-by-age.ts'
 import { logger } from '../core/logger.ts'
 import {
@@ -76,11 +76,14 @@ const MAX_HIDDEN_SECONDS = 43_000
  */
 export async function deliverMessages(
   services: Services,
-  received: readonly Received<DeliveryMessage>[],
-): Promise<{ readonly reports: readonly DeliveryReport[]; readonly again: readonly Received<DeliveryMessage>[] }> {
+  received: readonly ReceivedMessage<DeliveryMessage>[],
+): Promise<{
+  readonly reports: readonly DeliveryReport[]
+  readonly again: readonly ReceivedMessage<DeliveryMessage>[]
+}> {
   const registered = await services.webhooks.listOf([...new Set(received.map(({ message }) => message.clientId))])
   const total = { delivered: 0, failed: 0, givenUp: 0 }
-  const again: Received<DeliveryMessage>[] = []
+  const again: ReceivedMessage<DeliveryMessage>[] = []
   const keys = new Map(received.map(({ message: { clientId, webhookId } }) => [webhookId, { clientId, webhookId }]))
   await Promise.all(
     [...keys.values()].map(async (key) => {
@@ -88,8 +91,8 @@ export async function deliverMessages(
       if (!webhook) return
       const of = createWebhookHandlers(services, key, total)
       const group = received.filter(({ message }) => message.webhookId === key.webhookId)
-      const events = group.filter((one): one is Received<EventMessage> => 'sequence' in one.message)
-      const probes = group.filter((one): one is Received<ProbeMessage> => 'probeAt' in one.message)
+      const events = group.filter((one): one is ReceivedMessage<EventMessage> => 'sequence' in one.message)
+      const probes = group.filter((one): one is ReceivedMessage<ProbeMessage> => 'probeAt' in one.message)
       try {
         again.push(...(await of.sendEvents(webhook, events)))
         for (const probe of probes) if (await of.probe(probe)) again.push(probe)
@@ -186,7 +189,7 @@ function createWebhookHandlers(
     return enqueue([{ ...key, probeAt }], { delaySeconds })
   }
 
-  async function postponeMessage({ receipt }: Received<DeliveryMessage>, milliseconds: number): Promise<void> {
+  async function postponeMessage({ receipt }: ReceivedMessage<DeliveryMessage>, milliseconds: number): Promise<void> {
     // A failure to hide the message is only logged, because SQS then just delivers the message earlier.
     const seconds = Math.min(MAX_HIDDEN_SECONDS, Math.max(0, Math.ceil(milliseconds / 1000)))
     await postpone(receipt, seconds).catch((error: unknown) => logger.warn('message not postponed', { ...key, error }))
@@ -196,8 +199,8 @@ function createWebhookHandlers(
     /** Sends the events of these messages; returns the messages that SQS must deliver again. */
     async sendEvents(
       webhook: Webhook,
-      received: readonly Received<EventMessage>[],
-    ): Promise<readonly Received<EventMessage>[]> {
+      received: readonly ReceivedMessage<EventMessage>[],
+    ): Promise<readonly ReceivedMessage<EventMessage>[]> {
       if (received.length === 0) return []
       if (!isLiveWebhook(webhook)) return await leaveToLog(webhook, received)
       const logged = await eventLog.getEvents(
@@ -225,7 +228,7 @@ function createWebhookHandlers(
      * Sends the events that a webhook missed while it was behind, from the log. Stops at the log's end, at a failure of
      * the server, or after `MAX_PROBE_MS`. Returns true if SQS must deliver the message again.
      */
-    async probe(received: Received<ProbeMessage>): Promise<boolean> {
+    async probe(received: ReceivedMessage<ProbeMessage>): Promise<boolean> {
       const { probeAt } = received.message
       const webhook = await webhooks.get(key)
       if (!webhook?.behind || webhook.disabledAt || probeAt < webhook.behind.probeAt) return false
@@ -251,8 +254,8 @@ function createWebhookHandlers(
    */
   async function leaveToLog(
     webhook: Webhook,
-    received: readonly Received<EventMessage>[],
-  ): Promise<readonly Received<EventMessage>[]> {
+    received: readonly ReceivedMessage<EventMessage>[],
+  ): Promise<readonly ReceivedMessage<EventMessage>[]> {
     const [stored] = await attempts.list([key])
     const { waiting: known } = selectAttempts(webhook, stored?.attempts)
     const { waiting = [], others = [] } = Object.groupBy(received, ({ message }) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
-import { add, all, any, type Condition, exists, is, missing, remove, set, sizeIs } from '../aws/conditions.ts'
+import { addElements, all, any, type Condition, exists, is, missing, remove, set, sizeIs } from '../aws/conditions.ts'
 import type { Table } from '../aws/table.ts'
 import { AppError } from '../core/errors.ts'
 import { MAX_WEBHOOKS, Webhook, type WebhookKey } from './webhook.ts'
@@ -55,7 +55,7 @@ export function webhooksStore(table: Table) {
     async add(clientId: string, webhook: Webhook): Promise<boolean> {
       // The client is added to the list of `latest` clients before its webhook, so that no such client is missing. Clients are never
       // removed from the list, because another webhook may be added meanwhile.
-      if (webhook.finality === 'latest') await table.write(LATEST_KEY, [add('clients', clientId)])
+      if (webhook.finality === 'latest') await table.write(LATEST_KEY, [addElements('clients', clientId)])
       const key = webhooksKey(clientId)
       if (await table.add(Item, key, { webhooks: { [webhook.id]: webhook } })) return true
       return table.update(key, {

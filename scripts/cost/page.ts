@@ -1,6 +1,6 @@
 import type { endpoints } from '../../functions/contracts.ts'
 import { DEFAULT_LIMITS } from '../../lib/clients/key-limits.ts'
-import { UNITS } from '../../lib/meter/meter.ts'
+import { REQUEST_UNITS } from '../../lib/meter/meter.ts'
 import {
   BILL_ITEMS,
   type Bill,
@@ -273,7 +273,7 @@ function kilobytes({ bytes: { headers, body } }: CountsFile['endpoints'][string]
 function assumptions(): string {
   const { waitMs, cpuMs, startMs, requestsPerLease, logBytes } = ASSUMPTIONS
   const { requests, seconds } = DEFAULT_LIMITS.rate
-  const mostGoldRush = (requests * 600) / seconds / UNITS.goldrush.tokens
+  const mostGoldRush = (requests * 600) / seconds / REQUEST_UNITS.goldrush.tokens
   const mostADay = mostGoldRush * 6 * 24 * SOURCE_PRICES.goldrush.request
   const pages = [...AWS_PRICES.pages, ...RPC_PRICES.pages, ...Object.values(SOURCE_PRICES).map(({ page }) => page)]
   return [

@@ -1,7 +1,14 @@
 import { getAddress, keccak256, sliceHex, toHex } from 'viem'
 import type { SharedCache } from '../../lib/cache/cache.ts'
 import { CHAINS } from '../../lib/chain/registry.ts'
-import { ALL_PRICES, ALL_TOKENS, MARKET, pricesKey, RATES, tokensKey } from '../../lib/markets/cache-keys.ts'
+import {
+  EXCHANGE_RATES_KEY,
+  MARKET_DATA_KEY,
+  PRICES_KEYS,
+  pricesKey,
+  TOKENS_KEYS,
+  tokensKey,
+} from '../../lib/markets/cache-keys.ts'
 import type { ListedToken, MarketCoin } from '../../lib/markets/coin.ts'
 import { CURRENCIES } from '../../lib/markets/currency.ts'
 
@@ -12,11 +19,11 @@ const COINS = 1_000
  * total of 1,000.
  */
 export async function fillMarket(cache: Pick<SharedCache, 'get' | 'put'>, tokens: number): Promise<void> {
-  const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+  const cached = await cache.get({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY, ...TOKENS_KEYS, ...PRICES_KEYS })
   const coins = cached.market?.value ?? []
-  await cache.put(MARKET, [...coins, ...Array.from({ length: COINS }, buildCoin)].slice(0, COINS))
+  await cache.put(MARKET_DATA_KEY, [...coins, ...Array.from({ length: COINS }, buildCoin)].slice(0, COINS))
   const rates = CURRENCIES.map((currency) => [currency, { now: 1.1, dayAgo: 1.09 }])
-  await cache.put(RATES, { ...Object.fromEntries(rates), ...cached.rates?.value })
+  await cache.put(EXCHANGE_RATES_KEY, { ...Object.fromEntries(rates), ...cached.rates?.value })
   for (const [place, { key }] of CHAINS.entries()) {
     const known = cached[`tokens ${key}`]?.value ?? []
     const all = Math.round(((place + 1) * tokens) / CHAINS.length) - Math.round((place * tokens) / CHAINS.length)

@@ -23,7 +23,7 @@ import { initialProgress, recordingStore } from '../../lib/activity/store.ts'
 import { connectOperator, createOperatorTable } from '../../lib/aws/operator-table.ts'
 import { transfersStore } from '../../lib/bridge/store.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
-import { identifyClient } from '../../lib/clients/identify.ts'
+import { createClientLookup } from '../../lib/clients/identify.ts'
 import { sha256 } from '../../lib/core/sha256.ts'
 import type { VaultDescription } from '../../lib/protocols/describe.ts'
 import { pinStore } from '../../lib/vaults/pin-store.ts'
@@ -257,7 +257,7 @@ describe('The admin command', () => {
     clients,
   }) => {
     await writeState(directory, endpoint, tableNames)
-    const identify = () => identifyClient({ get: clients.get, now: Date.now })
+    const identify = () => createClientLookup({ get: clients.get, now: Date.now })
 
     const created = await operate('create-client', '--name', 'Some wallet')
     const clientId = /Created client (\w{10}) \(Some wallet\)/.exec(created.stdout)?.[1] ?? ''
@@ -845,7 +845,7 @@ describe('A seeded client', () => {
       name: 'Seeded',
       vaults: [{ chainId: 8453, address: VAULT, poolId: 'usdc' }],
     })
-    const { client } = await identifyClient({ get: clients.get, now: () => clock.now })(seeded.apiKey)
+    const { client } = await createClientLookup({ get: clients.get, now: () => clock.now })(seeded.apiKey)
     expect(client).toMatchObject({
       clientId: seeded.clientId,
       name: 'Seeded',

@@ -1,7 +1,7 @@
 import { getAddress, type Hex, padHex, zeroAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import { clientsAdminStore } from '../../admin/clients.ts'
-import { vaultKey } from '../../lib/clients/store.ts'
+import { clientVaultKey } from '../../lib/clients/store.ts'
 import { VaultOnChain } from '../../lib/protocols/vault-on-chain.ts'
 import { Vault } from '../../lib/vaults/vault.ts'
 import { someClient, someKey, someVault } from '../support/clients.ts'
@@ -246,7 +246,7 @@ describe('A vault', () => {
   test('that is not listed is removed from its client and stays with others', async ({ table, tables }) => {
     const vault = someVault()
     await table.putVault('0000000001', vault)
-    await tables.clients.add(Vault, vaultKey('0000000002', vault.chainId, vault.address), vault)
+    await tables.clients.add(Vault, clientVaultKey('0000000002', vault.chainId, vault.address), vault)
     expect(await table.removeVault('0000000002', vault)).toEqual({ isLast: false })
     expect(await table.listClientsOf([vault])).toEqual([['0000000001']])
   })

@@ -25,7 +25,7 @@ import { startNode } from '../../sandbox/nodes.ts'
 import { startAwsAccount } from '../support/aws-account.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { someContext } from '../support/lambda.ts'
-import { recordAll } from '../support/records.ts'
+import { recordAllBlocks } from '../support/records.ts'
 import { test as base, type Service } from '../support/service.ts'
 
 const BASE = 8453
@@ -165,7 +165,7 @@ async function makeWell(service: Service): Promise<void> {
   const { handler: refreshMarket } = await import('../../functions/jobs/refresh-market/handler.ts')
   await refreshTokens({}, someContext())
   await refreshMarket({}, someContext())
-  for (const chain of backends.chains) await recordAll(chain)
+  for (const chain of backends.chains) await recordAllBlocks(chain)
   const store = pinStore(tables.deposits)
   const vaults = await backends.admin.clients.listVaultsOnChain(BASE)
   for (const vault of vaults) {

@@ -19,7 +19,7 @@ import { rewriteResults } from '../support/chain-answers.ts'
 import { createChainClient } from '../support/chain-client.ts'
 import { WETH } from '../support/oracles.ts'
 import { test as base, type Service } from '../support/service.ts'
-import { startWire } from '../support/wire.ts'
+import { startRecordingProxy } from '../support/wire.ts'
 
 const BASE = 8453
 const ABI = parseAbi([
@@ -287,7 +287,7 @@ describe('add-vault refuses a vault whose withdrawal cannot be simulated, and st
   })
 
   test('because the nodes do not simulate or ignore made-up balances', async ({ service, sandbox }) => {
-    const node = await startWire(sandbox.chain.rpcUrl)
+    const node = await startRecordingProxy(sandbox.chain.rpcUrl)
     const { dynamo, providers, queues } = service.backends
     const admin = localAdmin({
       dynamo: dynamo.connection,

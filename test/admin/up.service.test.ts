@@ -9,7 +9,7 @@ import { bringUpStage, type UpServices } from '../../admin/stage/bring-up.ts'
 import { takeDownStage } from '../../admin/stage/take-down.ts'
 import type { SigningKey } from '../../lib/signing/keys.ts'
 import type { BackendsOptions } from '../../sandbox/backends.ts'
-import { REFUSALS, startControlPlane } from '../support/control-plane.ts'
+import { AWS_ERRORS, startControlPlane } from '../support/control-plane.ts'
 import { test as base } from '../support/service.ts'
 
 const BASE = 8453
@@ -184,23 +184,23 @@ describe('npm run up', () => {
   })
 
   test.for([
-    ['an ended session', 'GetCallerIdentity', REFUSALS.expired, /^Your AWS session has ended\. Log in again/],
+    ['an ended session', 'GetCallerIdentity', AWS_ERRORS.expired, /^Your AWS session has ended\. Log in again/],
     [
       'credentials that AWS does not know',
       'GetCallerIdentity',
-      REFUSALS.unknown,
+      AWS_ERRORS.unknown,
       /^AWS does not know your credentials/,
     ],
     [
       'a role that may not look',
       'DescribeStacks',
-      REFUSALS.denied('cloudformation:DescribeStacks', '*'),
+      AWS_ERRORS.denied('cloudformation:DescribeStacks', '*'),
       /^Your AWS role may not cloudformation:DescribeStacks\. A first stage needs AdministratorAccess/,
     ],
     [
       'a role that may not read quotas',
       'GetAccountSettings',
-      { ...REFUSALS.denied('lambda:GetAccountSettings', '*'), code: 'AccessDeniedException' },
+      { ...AWS_ERRORS.denied('lambda:GetAccountSettings', '*'), code: 'AccessDeniedException' },
       /^Your AWS role may not lambda:GetAccountSettings/,
     ],
   ] as const)(
@@ -214,7 +214,7 @@ describe('npm run up', () => {
   )
 
   test('continues after AWS throttles its requests', async ({ answers, environment, plane }) => {
-    plane.failures.set('DescribeStacks', [REFUSALS.throttled, REFUSALS.throttled])
+    plane.failures.set('DescribeStacks', [AWS_ERRORS.throttled, AWS_ERRORS.throttled])
     await bringUpStage(answers, environment)
     expect(environment.printed).toContain(`URL: ${API}`)
   })
@@ -231,7 +231,7 @@ describe('npm run up', () => {
         /^WARN {2}rights: IAM's simulation says that your role .*:assumed-role\/Dev\/me may not iam:CreateRole, dynamodb:Scan\. /,
       ),
     ])
-    plane.failures.set('GetRole', [REFUSALS.denied('iam:GetRole', 'role Dev')])
+    plane.failures.set('GetRole', [AWS_ERRORS.denied('iam:GetRole', 'role Dev')])
     await bringUpStage(answers, environment)
     expect(environment.said).toContain('skip  rights: AWS does not let your role look at them')
   })

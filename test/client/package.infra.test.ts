@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../client/package.json' with { type: 'json' }
-import { execute } from '../support/guides.ts'
+import { runCommand } from '../support/guides.ts'
 
 /**
  * Folder of the built client package. It is inside the repository, because the build needs the repository's compiler and types.
@@ -20,7 +20,7 @@ afterAll(() => rmSync(project, { recursive: true }))
 beforeAll(() => {
   const file = pack()
   write('package.json', JSON.stringify({ private: true, type: 'module' }))
-  execute('npm', 'install', '--offline', '--no-audit', '--no-fund', '--prefix', project, resolve(file))
+  runCommand('npm', 'install', '--offline', '--no-audit', '--no-fund', '--prefix', project, resolve(file))
   for (const name of ['react', 'react-dom', 'scheduler', '@types/react', 'csstype']) {
     cpSync(join('node_modules', name), join(project, 'node_modules', name), { recursive: true })
   }
@@ -86,7 +86,7 @@ const SETTINGS = {
 }
 
 function pack(...options: string[]): string {
-  return execute('node', 'scripts/pack.ts', '--out', PACKED, ...options).trim()
+  return runCommand('node', 'scripts/pack.ts', '--out', PACKED, ...options).trim()
 }
 
 function write(name: string, text: string): void {
@@ -101,7 +101,7 @@ function compile(compilerOptions: object, files: readonly string[]): string {
 
 function runNode(name: string, code: string): string {
   write(name, code)
-  return execute('node', join(project, name)).trim()
+  return runCommand('node', join(project, name)).trim()
 }
 
 function linksOf(markdown: string): string[] {

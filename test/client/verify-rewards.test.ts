@@ -15,7 +15,7 @@ import { createWitness } from '../../client/src/witness.ts'
 import { toReply } from '../../lib/prepare/reply.ts'
 import { TransactionsReply } from '../../lib/prepare/transactions-reply.ts'
 import { encodeClaim } from '../../lib/rewards/distributor.ts'
-import { runs } from '../support/runs.ts'
+import { scaleSampleCount } from '../support/runs.ts'
 
 const BASE = 8453
 const DISTRIBUTOR = '0x3Ef3D8bA38EBe18DB133cEc108f4D14CE00Dd9Ae'
@@ -107,7 +107,7 @@ describe('A claim of rewards', () => {
           steps: [{ chainId: BASE, to: DISTRIBUTOR, call: 'claim of rewards', amount: 0n, does }],
         })
       }),
-      { numRuns: runs(300) },
+      { numRuns: scaleSampleCount(300) },
     )
   })
 
@@ -198,7 +198,7 @@ describe('A claim of rewards', () => {
         expect(isAccepted(withOperations(response, buildTransaction(text)))).toBe(expected)
         accepted += Number(expected)
       }),
-      { numRuns: runs(3000) },
+      { numRuns: scaleSampleCount(3000) },
     )
     expect(accepted).toBeGreaterThan(0)
   })

@@ -28,14 +28,14 @@ import { OPERATIONS } from '../../lib/protocols/operations.ts'
 import { createSigningKey, publicKeyOf, signerOf } from '../../lib/signing/keys.ts'
 import { someVault } from '../support/clients.ts'
 import {
-  type Answer,
-  type Call,
-  type Recorded,
+  type PreparedResponse,
+  type RecordedResponse,
   recordResponses,
   requestEveryOperation,
   type Transaction,
+  type WalletCall,
 } from '../support/prepared-answers.ts'
-import { runs } from '../support/runs.ts'
+import { scaleSampleCount } from '../support/runs.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
 
 const [ALICE, BOB] = USERS
@@ -53,7 +53,7 @@ const trustOf = (service: Service, vaults?: readonly PinnedVault[], mostSent?: b
 
 const Quote = z.object({ inputAmount: z.string().optional() })
 
-const getSentAmount = ({ answer }: Recorded) => {
+const getSentAmount = ({ answer }: RecordedResponse) => {
   const { inputAmount } = Quote.parse(answer['quote'] ?? {})
   return inputAmount === undefined ? undefined : BigInt(inputAmount)
 }
@@ -102,7 +102,7 @@ describe('A response with transactions', () => {
     for (const one of ways) {
       const { preparation, input, answer, vault } = one
       const sent = getSentAmount(one) as bigint
-      const verify = (changed: Answer, mostSent?: bigint) =>
+      const verify = (changed: PreparedResponse, mostSent?: bigint) =>
         verifyTransactions(preparation, input, changed, [vault], mostSent)
       const alone = verify(answer)
       told[`${vault.protocol} ${NAMES[answer.operations[0]?.data.slice(0, 10) ?? '']}`] = alone.ok || alone.reason
@@ -117,14 +117,14 @@ describe('A response with transactions', () => {
       'lagoon redeem': 'unbounded',
     })
 
-    const [claim] = ways.filter(({ preparation }) => preparation === 'claim') as [Recorded]
+    const [claim] = ways.filter(({ preparation }) => preparation === 'claim') as [RecordedResponse]
     const byAssets = (assets: bigint, { answer } = claim) => {
       const [redeem, transfer] = answer.operations as [Transaction, Transaction]
       const data = `0xb460af94${word(assets)}${redeem.data.slice(74)}`
       const claimable = { ...z.looseObject({}).parse(answer['claimable']), assets: `${assets}` }
       return withRebuiltCalls({ ...answer, claimable, operations: [{ ...redeem, data }, transfer] })
     }
-    const verifyClaim = (answer: Answer) => verifyTransactions('claim', claim.input, answer, [claim.vault])
+    const verifyClaim = (answer: PreparedResponse) => verifyTransactions('claim', claim.input, answer, [claim.vault])
     expect(verifyClaim(byAssets(getSentAmount(claim) as bigint))).toMatchObject({ ok: true })
     expect(verifyClaim(byAssets((getSentAmount(claim) as bigint) - 1n))).toMatchObject({ reason: 'wrong_transactions' })
   })
@@ -132,7 +132,7 @@ describe('A response with transactions', () => {
   test('with an instant redemption is refused if its minimum allows the vault to pay less', ({ recorded }) => {
     const [one] = recorded.filter(
       ({ input, answer }) => input['shares'] && NAMES[answer.operations[0]?.data.slice(0, 10) ?? ''] === 'syncRedeem',
-    ) as [Recorded]
+    ) as [RecordedResponse]
     const [redeem] = one.answer.operations as [Transaction]
     const least = (minimum: bigint) => {
       const data = redeem.data.slice(0, 138) + word(minimum)
@@ -236,7 +236,10 @@ function isFree({ data }: Transaction, position: number, isLast: boolean): boole
   return word === 0 && (name?.includes('Cancel') || name?.startsWith('cancel') || !isLast)
 }
 
-function withOtherRequest(answer: Answer, { userAddress, srcChainId }: Readonly<Record<string, unknown>>): Answer {
+function withOtherRequest(
+  answer: PreparedResponse,
+  { userAddress, srcChainId }: Readonly<Record<string, unknown>>,
+): PreparedResponse {
   const on = (transaction: Transaction) => (srcChainId ? { ...transaction, chainId: Number(srcChainId) } : transaction)
   const { from, chainId } = answer.calls
   return {
@@ -253,7 +256,7 @@ function withOtherRequest(answer: Answer, { userAddress, srcChainId }: Readonly<
 
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 
-function withDoubledTransfer({ answer }: Recorded): Answer {
+function withDoubledTransfer({ answer }: RecordedResponse): PreparedResponse {
   const transfer = answer.operations.at(-1) as Transaction
   const twice = (text: string, index: number) => {
     const start = 10 + 64 * index
@@ -271,7 +274,7 @@ function withDoubledTransfer({ answer }: Recorded): Answer {
 }
 
 /** Rebuilds `calls` from the response's transactions, as an attacker would do to hide a changed transaction. */
-function withRebuiltCalls(answer: Answer): Answer {
+function withRebuiltCalls(answer: PreparedResponse): PreparedResponse {
   const transactions = [...answer.approval, ...answer.operations]
   return {
     ...answer,
@@ -293,7 +296,7 @@ const tampering = fc.record<Tampering>({
 })
 
 /** Returns undefined if the response lacks the part to change. */
-function tamper({ answer }: Recorded, tampering: Tampering): Answer | undefined {
+function tamper({ answer }: RecordedResponse, tampering: Tampering): PreparedResponse | undefined {
   if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
   const tampered = tamperTransactions(answer, tampering)
   // `calls` gets the same change, because the verifier rejects a response whose `calls` differ from its transactions.
@@ -301,10 +304,10 @@ function tamper({ answer }: Recorded, tampering: Tampering): Answer | undefined 
 }
 
 /** Returns the response with `calls`, or a chain, that contradicts its transactions. */
-function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | undefined {
+function tamperForms(answer: PreparedResponse, { list, at, by }: Tampering): PreparedResponse | undefined {
   const { calls } = answer
   const index = at % calls.calls.length
-  const call = calls.calls[index] as Call
+  const call = calls.calls[index] as WalletCall
   const replace = (changed: object) => ({ ...answer, calls: { ...calls, ...changed } })
   const replaceCall = (changed: object) => replace({ calls: calls.calls.with(index, { ...call, ...changed }) })
   switch (list % 12) {
@@ -335,7 +338,7 @@ function tamperForms(answer: Answer, { list, at, by }: Tampering): Answer | unde
     default: {
       const { calls: _, ...others } = answer
       // The cast is needed because `calls` was removed.
-      return others as Answer
+      return others as PreparedResponse
     }
   }
 }
@@ -344,7 +347,7 @@ function flip(text: string, position: number, by: number): string {
   return text.slice(0, position) + (parseInt(text[position] ?? '0', 16) ^ by).toString(16) + text.slice(position + 1)
 }
 
-function tamperTransactions(answer: Answer, { what, list, at, by }: Tampering): Answer | undefined {
+function tamperTransactions(answer: PreparedResponse, { what, list, at, by }: Tampering): PreparedResponse | undefined {
   const lists = (['operations', 'operations', 'approval'] as const).filter((name) => answer[name].length > 0)
   const name = lists[list % lists.length] ?? 'operations'
   const transactions = answer[name]
@@ -401,12 +404,12 @@ describe('A tampered response', () => {
       expect(ofKind.length).toBeGreaterThan(0)
       fc.assert(
         fc.property(fc.nat(), tampering, (which, how) => {
-          const one = ofKind[which % ofKind.length] as Recorded
+          const one = ofKind[which % ofKind.length] as RecordedResponse
           const tampered = tamper(one, how)
           fc.pre(tampered !== undefined)
           return !verifyTransactions(preparation, one.input, tampered, [one.vault], getSentAmount(one)).ok
         }),
-        { numRuns: runs(10_000) },
+        { numRuns: scaleSampleCount(10_000) },
       )
     },
   )
@@ -424,7 +427,7 @@ describe('A tampered response', () => {
         fc.nat(),
         fc.integer({ min: 1, max: 127 }),
         async (which, where, at, by) => {
-          const { exchange } = recorded[which % recorded.length] as Recorded
+          const { exchange } = recorded[which % recorded.length] as RecordedResponse
           const { answer } = exchange
           const name = names[where]
           const text = name ? (answer.headers as Record<string, string>)[name] : answer.body
@@ -438,12 +441,12 @@ describe('A tampered response', () => {
           expect(verdict.ok).toBe(false)
         },
       ),
-      { numRuns: runs(10_000) },
+      { numRuns: scaleSampleCount(10_000) },
     )
   })
 
   test('is refused without an exception, whatever it contains', async ({ service, recorded }) => {
-    const [{ exchange, input }] = recorded as [Recorded]
+    const [{ exchange, input }] = recorded as [RecordedResponse]
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom('deposit', 'withdraw', 'claim', 'cancel'), (value, preparation) => {
         expect(verifyTransactions(preparation as Preparation, input, value).ok).toBe(false)
@@ -513,7 +516,7 @@ describe('A client that verifies', () => {
     service,
     recorded,
   }) => {
-    const [{ input }] = recorded.filter(({ preparation }) => preparation === 'cancel') as [Recorded]
+    const [{ input }] = recorded.filter(({ preparation }) => preparation === 'cancel') as [RecordedResponse]
     const userAddress = ALICE.address
     const { poolAddress } = (await service.call('GET', '/defi-vaults/v1/vaults')).body.data[0]
     const deposit = { vaultAddress: poolAddress, userAddress, amount: '1000' } as const
@@ -587,7 +590,7 @@ describe('The command', () => {
   })
 
   test('exits with 2 if a file has the wrong form', async ({ recorded }) => {
-    const [{ exchange }] = recorded as [Recorded]
+    const [{ exchange }] = recorded as [RecordedResponse]
     const key = JSON.stringify(publicKeyOf(createSigningKey(new Date())))
     const answer = JSON.stringify(exchange)
     for (const [given, message] of [
@@ -646,7 +649,7 @@ describe('The service and the verifier agree', () => {
           expect(verifyTransactions('deposit', input, answer, [pin])).toMatchObject({ ok: true })
         },
       ),
-      { numRuns: runs(300) },
+      { numRuns: scaleSampleCount(300) },
     )
   })
 

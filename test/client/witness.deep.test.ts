@@ -9,10 +9,15 @@ import { type Preparation, type Trust, verifyAnswer, verifyTransactions } from '
 import { createWitness, type OwnNode, type Witnessed } from '../../client/src/witness.ts'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { overrideStorage, readStateChanges } from '../support/lies.ts'
-import { type Answer, type Recorded, recordResponses, requestEveryOperation } from '../support/prepared-answers.ts'
-import { test as base, type Service, startAnew, USERS } from '../support/service.ts'
+import {
+  type PreparedResponse,
+  type RecordedResponse,
+  recordResponses,
+  requestEveryOperation,
+} from '../support/prepared-answers.ts'
+import { test as base, type Service, startNewContainers, USERS } from '../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../support/vaults.ts'
-import { startWire } from '../support/wire.ts'
+import { startRecordingProxy } from '../support/wire.ts'
 
 const [ALICE] = USERS
 const BASE = 8453
@@ -20,10 +25,10 @@ const ONE = 10n ** 6n
 
 const urlsOf = (service: Service) =>
   Object.fromEntries(service.backends.chains.map(({ chainId, rpcUrl }) => [chainId, rpcUrl]))
-const mostSentOf = ({ answer }: Pick<Recorded, 'answer'>) =>
+const mostSentOf = ({ answer }: Pick<RecordedResponse, 'answer'>) =>
   BigInt((answer['quote'] as { inputAmount?: string } | undefined)?.inputAmount ?? 0)
 
-async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<Recorded, 'exchange' | 'vault'>) {
+async function witnessOf(node: OwnNode, { preparation, input, answer }: Omit<RecordedResponse, 'exchange' | 'vault'>) {
   const verdict = verifyTransactions(preparation, input, answer, undefined, mostSentOf({ answer }))
   if (!verdict.ok) throw new Error(verdict.message)
   return await createWitness(node)({ preparation, input, answer, steps: verdict.steps }).then(
@@ -37,7 +42,11 @@ const withoutSimulation: typeof fetch = async (url, init) =>
     ? Response.json({ id: 1, error: { code: -32_601, message: 'the method eth_simulateV1 does not exist' } })
     : fetch(url, init)
 
-type Seen = { readonly one: Recorded; readonly seen: Awaited<ReturnType<typeof witnessOf>>; readonly name: string }
+type Seen = {
+  readonly one: RecordedResponse
+  readonly seen: Awaited<ReturnType<typeof witnessOf>>
+  readonly name: string
+}
 const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) => {
   const simulated: Seen[] = []
   const unsimulated: Seen[] = []
@@ -58,10 +67,10 @@ const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) 
 })
 
 const FIGURES = ['deposit', 'withdrawal', 'claimable', 'cancelled'] as const
-const figuresOf = (answer: Answer) => JSON.stringify(FIGURES.map((name) => answer[name]))
+const figuresOf = (answer: PreparedResponse) => JSON.stringify(FIGURES.map((name) => answer[name]))
 
 /** Returns false copies of the response: in each, one amount of shares or assets is 2 % or 200 % too large. */
-function liesOf(answer: Answer): Answer[] {
+function liesOf(answer: PreparedResponse): PreparedResponse[] {
   return FIGURES.flatMap((name) => {
     // The user's own node cannot check the result on another chain.
     if (name === 'deposit' && answer['isCrossChain']) return []
@@ -139,11 +148,11 @@ describe('Two hosts that tell the same lie about the price', () => {
       await lagoon.act(ROLES.valuationManager, 'updateNewTotalAssets', 100n * ONE)
       await lagoon.act(ROLES.safe, 'settleDeposit', 100n * ONE)
     })
-    const [first, second] = await Promise.all([startWire(chain.rpcUrl), startWire(chain.rpcUrl)])
+    const [first, second] = await Promise.all([startRecordingProxy(chain.rpcUrl), startRecordingProxy(chain.rpcUrl)])
     const hosts = [first, second]
     for (const host of hosts) onTestFinished(host.stop)
     service.backends.setRpcUrls({ [BASE]: [first.url, second.url] })
-    const { service: cold, stop } = await startAnew(service)
+    const { service: cold, stop } = await startNewContainers(service)
     onTestFinished(stop)
 
     const input = { vaultAddress: lagoon.address, userAddress: ALICE.address, amount: `${30n * ONE}` }
@@ -178,7 +187,7 @@ describe('A response', () => {
    */
   async function withdrawal(
     service: Service,
-  ): Promise<{ one: Recorded; chain: LocalChain; spend: () => Promise<unknown> }> {
+  ): Promise<{ one: RecordedResponse; chain: LocalChain; spend: () => Promise<unknown> }> {
     const { recorded, service: listening } = recordResponses(service)
     const savings = await openYieldVault(listening)
     await savings.mint(ALICE.address, 100n * ONE)
@@ -186,7 +195,7 @@ describe('A response', () => {
     await savings.act(ALICE.address, 'deposit', 100n * ONE, ALICE.address)
     await savings.withdraw(ALICE, { amount: `${7n * ONE}` })
     const spend = () => savings.act(ALICE.address, 'transfer', ROLES.safe, 100n * ONE)
-    return { one: recorded[0] as Recorded, chain: savings.chain, spend }
+    return { one: recorded[0] as RecordedResponse, chain: savings.chain, spend }
   }
 
   test('is refused if the node is of another chain, is missing, or does not respond', async ({ service }) => {
@@ -247,7 +256,7 @@ describe('A response', () => {
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 100n * ONE, 100n * ONE)
     await vault.send(ALICE, await vault.claim(ALICE))
     await vault.withdraw(ALICE, { shares: `${20n * ONE}` })
-    const one = recorded.at(-1) as Recorded
+    const one = recorded.at(-1) as RecordedResponse
     const spender = vault.address.slice(2).toLowerCase().padStart(64, '0')
     const data = `0x095ea7b3${spender}${(20n * ONE).toString(16).padStart(64, '0')}`
     const approving = (to: string) => {
@@ -332,7 +341,7 @@ describe('The command', () => {
     const savings = await openYieldVault(listening)
     await savings.mint(ALICE.address, 100n * ONE)
     await savings.deposit(ALICE, 100n * ONE)
-    const [{ exchange }] = recorded as [Recorded]
+    const [{ exchange }] = recorded as [RecordedResponse]
     const given = { keys: JSON.stringify(service.backends.signingKey), answer: JSON.stringify(exchange) }
     const url = savings.chain.rpcUrl
     const good = await describeAnswer({ ...given, rpc: url, tolerance: '0.5' }, new Date())

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { CallError } from '../../client/src/index.ts'
 import { consumers, endpoints, jobs } from '../../functions/contracts.ts'
-import { AppError, defineError, listErrorDefinitions } from '../../lib/core/errors.ts'
+import { AppError, getErrorDefinition, listErrorDefinitions } from '../../lib/core/errors.ts'
 import { fieldErrors } from '../../lib/core/field.ts'
 import type { Contract, EndpointContract, JobContract } from '../../lib/frame/contract.ts'
 import { parseRequest } from '../../lib/frame/request.ts'
@@ -77,7 +77,7 @@ describe('A contract of an endpoint', () => {
           parseRequest(contract, { body: JSON.stringify(body) })
         } catch (error) {
           expect(error).toBeInstanceOf(AppError)
-          refusals.add(defineError((error as AppError).code).status)
+          refusals.add(getErrorDefinition((error as AppError).code).status)
         }
       }
       expect([...refusals]).toEqual([400])

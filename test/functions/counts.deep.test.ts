@@ -10,18 +10,18 @@ import { callRpc } from '../../sandbox/rpc.ts'
 import type { Counts } from '../../scripts/cost/counts.ts'
 import { type Containers, startContainers } from '../support/containers.ts'
 import {
+  addOneHostCounts,
   compareCounts,
-  costMeter,
   countJobs,
+  createCostMeter,
   createYieldMiner,
-  ofOneHost,
-  receive,
+  MARKET_TOKEN_COUNT,
+  measureResponse,
   runAlternately,
-  TOKENS,
 } from '../support/costs.ts'
-import { type Meter, type Node, startMeter } from '../support/meter.ts'
+import { type ChainNode, type Meter, startMeter } from '../support/meter.ts'
 import { test as base, type Service, USERS } from '../support/service.ts'
-import { playWallet } from '../support/wallet-story.ts'
+import { playWalletStory } from '../support/wallet-story.ts'
 import { someWebhookEvent } from '../support/webhooks.ts'
 
 /**
@@ -51,7 +51,7 @@ const test = base
     const nodes = new Map(
       await Promise.all(
         chains.map(
-          async (chain): Promise<[string, Node]> => [
+          async (chain): Promise<[string, ChainNode]> => [
             `${chain.chainId}`,
             { url: chain.rpcUrl, before: await createYieldMiner(chain) },
           ],
@@ -78,13 +78,13 @@ test('Every endpoint and job makes the requests and round trips that docs/cost.j
     await countJobs(twoHosts.containers, service, meter)
     const two = await twoHosts.play([ALICE, CAROL])
     const one = await (await startPlay(service, { hosts: HOSTS.slice(1), meter, tick })).play([BOB, DAVE])
-    return { endpoints: ofOneHost(two.endpoints, one.endpoints), jobs, event: two.event }
+    return { endpoints: addOneHostCounts(two.endpoints, one.endpoints), jobs, event: two.event }
   })
   const size = {
     vaults: chains.flatMap(({ vaults }) => vaults).length,
     chainsWithVaults: chains.length,
     chains: CHAINS.length,
-    tokens: TOKENS,
+    tokens: MARKET_TOKEN_COUNT,
   }
   expect(compareCounts({ size, ...counted }), 'Write the counts anew: npm run cost').toEqual([])
 })
@@ -124,7 +124,7 @@ async function playForTwo(
   const apiKey = await createClient(vaults, { scopes: Scope.options, rate: { requests: 360_000, seconds: 3_600 } })
   const clientId = parseApiKey(apiKey)?.clientId ?? ''
   const service = { ...containers.service, apiKey }
-  const costs = costMeter(meter, service)
+  const costs = createCostMeter(meter, service)
   vi.resetModules()
   const { publishTo } = await import('../support/webhooks.ts')
   let event: Counts | undefined
@@ -147,10 +147,10 @@ async function playForTwo(
       })
       event ??= counts
     }
-    await playWallet({ ...service, call }, { ...placesOf(backends), tell, alice: { account, email } })
+    await playWalletStory({ ...service, call }, { ...placesOf(backends), tell, alice: { account, email } })
   }
   await runAlternately([play(users[0], 'cold'), play(users[1], 'warm')])
-  const unknown = () => receive(`${service.baseUrl}/nowhere`, {})
+  const unknown = () => measureResponse(`${service.baseUrl}/nowhere`, {})
   const [cold, warm] = [await costs.during(unknown), await costs.during(unknown)]
   return { endpoints: { ...costs.endpoints, 'system/unknown-route': { cold, warm, bytes: await unknown() } }, event }
 }

@@ -6,7 +6,7 @@ import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { listErrors } from '../../reference/openapi.ts'
 import { expectError } from '../support/errors.ts'
-import { runs } from '../support/runs.ts'
+import { scaleSampleCount } from '../support/runs.ts'
 import { test as base, type HttpReply, USERS } from '../support/service.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
@@ -15,7 +15,7 @@ vi.hoisted(() => {
   process.env['POWERTOOLS_LOG_LEVEL'] = 'SILENT'
 })
 
-const RUNS = { numRuns: runs(200) }
+const RUNS = { numRuns: scaleSampleCount(200) }
 const [{ address: USER }] = USERS
 const NOBODYS_VAULT = '0x00000000000000000000000000000000000000A1'
 

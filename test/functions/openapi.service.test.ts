@@ -9,7 +9,7 @@ import { handler as refreshChain } from '../../functions/jobs/refresh-chain/hand
 import { handler as refreshMarket } from '../../functions/jobs/refresh-market/handler.ts'
 import { handler as refreshRewards } from '../../functions/jobs/refresh-rewards/handler.ts'
 import { handler as refreshTokens } from '../../functions/jobs/refresh-tokens/handler.ts'
-import { defineError, type ErrorCode } from '../../lib/core/errors.ts'
+import { type ErrorCode, getErrorDefinition } from '../../lib/core/errors.ts'
 import type { EndpointContract } from '../../lib/frame/contract.ts'
 import { EventType } from '../../lib/webhooks/event.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -18,20 +18,20 @@ import { type Example, listErrors, operationId } from '../../reference/openapi.t
 import { ACCOUNTS } from '../../sandbox/accounts.ts'
 import { clashingNames } from '../interface/letter-case.ts'
 import {
-  beginAddition,
+  beginCredentialAddition,
   createSession,
   type RegistrationOptions,
-  recover,
+  recoverAccount,
   registerUser,
   someEmail,
 } from '../support/accounts.ts'
 import { someKeyPair } from '../support/credentials.ts'
-import { buildExample, EXAMPLES_FILE, findEndpoint, keepKnown } from '../support/examples.ts'
+import { buildExample, EXAMPLES_FILE, findEndpoint, keepKnownValues } from '../support/examples.ts'
 import { someContext } from '../support/lambda.ts'
-import { recordAll } from '../support/records.ts'
+import { recordAllBlocks } from '../support/records.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../support/service.ts'
-import { listRefusedTries } from '../support/uses.ts'
-import { playWallet } from '../support/wallet-story.ts'
+import { listUndeclaredRequests } from '../support/uses.ts'
+import { playWalletStory } from '../support/wallet-story.ts'
 
 type JsonSchema = Record<string, unknown>
 type Field = { readonly items?: object; readonly anyOf?: object[] }
@@ -207,11 +207,11 @@ describe('The document', () => {
       String(contract.status ?? 200),
       ...(contract.cacheControl === 'no-store' ? [] : ['304']),
       ...GATEWAY_STATUSES,
-      ...codes.map((code) => defineError(code).status.toString()),
+      ...codes.map((code) => getErrorDefinition(code).status.toString()),
     ])
     expect(Object.keys(responses).sort()).toEqual([...statuses].sort())
     for (const code of codes) {
-      const { status, error } = defineError(code)
+      const { status, error } = getErrorDefinition(code)
       const response = responses[status]
       expect(response?.description).toContain(`\`${code}\`: ${error}.`)
       expect(ownErrors(response)).toMatchObject({
@@ -430,7 +430,7 @@ const recoverAs =
       firstFactorCredential: someKeyPair().create(begun),
       recoveryCredential: recoveryKey.create(begun, {}, { kind: 'RecoveryKey' }),
     }))
-    return recover(service, email, recoveryKey, (begun) => credentialsOf(begun, someKeyPair()))
+    return recoverAccount(service, email, recoveryKey, (begun) => credentialsOf(begun, someKeyPair()))
   }
 const asUser =
   (method: string, path: string, body?: unknown): Ask =>
@@ -594,7 +594,7 @@ const LIVE: readonly (readonly [name: keyof typeof endpoints, ErrorCode | 'ok', 
     'a token of nobody',
     async (service) => {
       const { headers, keyPair } = await createSession(service)
-      const begun = await beginAddition(service, headers)
+      const begun = await beginCredentialAddition(service, headers)
       const body = {
         temporaryAuthenticationToken: 'x',
         firstFactorCredential: someKeyPair().create(begun),
@@ -653,7 +653,7 @@ const liveTest = test
   })
   .extend('verify', ({ service, document, operationOf }) => (name: keyof typeof endpoints, reply: HttpReply): void => {
     const { status, headers, body } = reply
-    const refused = listRefusedTries(endpoints[name], service.table.tries)
+    const refused = listUndeclaredRequests(endpoints[name], service.table.tries)
     expect(refused, `missing in uses of ${name}: ${refused.join(', ')}`).toEqual([])
     const response = operationOf(name).responses[status]
     expect(response).toBeDefined()
@@ -692,7 +692,7 @@ afterAll(({}, { tasks }) => {
   const missing = ids.filter((id) => !examplesByOperation.has(id))
   if (missing.length > 0) throw new Error(`No test has an answer of ${missing.join(', ')}`)
   const recorded = Object.fromEntries(ids.map((id) => [id, examplesByOperation.get(id)]))
-  writeFileSync(EXAMPLES_FILE, JSON.stringify(keepKnown(examples, recorded)))
+  writeFileSync(EXAMPLES_FILE, JSON.stringify(keepKnownValues(examples, recorded)))
 })
 
 describe('A live response matches the document:', () => {
@@ -707,7 +707,7 @@ describe('A live response matches the document:', () => {
     }
     const [chain] = service.backends.chains
     if (!chain) throw new Error('The story needs a chain')
-    await playWallet({ ...service, call }, { ...vaults, tell: () => recordAll(chain) })
+    await playWalletStory({ ...service, call }, { ...vaults, tell: () => recordAllBlocks(chain) })
   })
 
   liveTest.for(LIVE)('%s, %s: %s', async ([name, expected, , ask], { service, vaults, verify }) => {

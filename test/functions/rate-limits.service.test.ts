@@ -7,7 +7,7 @@ import { EDGE_HEADER, EDGE_VARIABLE } from '../../lib/frame/edge.ts'
 import { createSession } from '../support/accounts.ts'
 import { someClient, someKey } from '../support/clients.ts'
 import { expectError } from '../support/errors.ts'
-import { chainlessTest, type HttpReply, type Service, startAnew } from '../support/service.ts'
+import { chainlessTest, type HttpReply, type Service, startNewContainers } from '../support/service.ts'
 
 const COINS = '/portfolio-indexor/markets'
 const SEARCH = '/portfolio-indexor/markets/coins/search'
@@ -40,7 +40,10 @@ const test = chainlessTest
   })
   /** Two containers of each function, started at the beginning of a rate window of 60 s. */
   .extend('containers', async ({ service, clock }, { onCleanup }) => {
-    const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
+    const both = [
+      await startNewContainers(service, { isWhole: true }),
+      await startNewContainers(service, { isWhole: true }),
+    ] as const
     clock.pass(60 - ((Date.now() / 1000) % 60))
     onCleanup(async () => {
       await Promise.all(both.map(({ stop }) => stop()))
@@ -180,7 +183,7 @@ describe('A network', () => {
     clock,
   }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
-    const anew = await startAnew(service, { isWhole: true })
+    const anew = await startNewContainers(service, { isWhole: true })
     onTestFinished(async () => {
       vi.unstubAllEnvs()
       await anew.stop()

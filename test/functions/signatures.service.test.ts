@@ -5,7 +5,7 @@ import { contentDigest } from '../../lib/frame/signature.ts'
 import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { expectError } from '../support/errors.ts'
 import { isSignedBy } from '../support/http-signatures.ts'
-import { chainlessTest, startAnew, USERS } from '../support/service.ts'
+import { chainlessTest, startNewContainers, USERS } from '../support/service.ts'
 
 const POSITIONS = `/defi-vaults/v1/defi/user/${USERS[0].address}/positions`
 const LOGIN = '/auth/login/init'
@@ -102,7 +102,7 @@ describe('The keys', () => {
   }) => {
     const { signingKey } = service.backends
     const askAnew = async () => {
-      const { service: anew, stop } = await startAnew(service)
+      const { service: anew, stop } = await startNewContainers(service)
       const { keys } = (await anew.call('GET', '/.well-known/jwks.json', { key: null })).body
       const headers = { 'x-join-key': service.apiKey }
       const asked = { method: 'GET', url: `${anew.baseUrl}${POSITIONS}`, headers }

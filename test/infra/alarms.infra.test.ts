@@ -12,11 +12,11 @@ import { loadHandler } from '../../sandbox/gateway.ts'
 import { createCloudWatch } from '../support/cloudwatch.ts'
 import { someContext } from '../support/lambda.ts'
 import { captureLogs } from '../support/logs.ts'
-import { finalize, recordAll } from '../support/records.ts'
-import { type Service, test as serviceTest, startAnew, USERS } from '../support/service.ts'
+import { finalizeBlocks, recordAllBlocks } from '../support/records.ts'
+import { type Service, test as serviceTest, startNewContainers, USERS } from '../support/service.ts'
 import { openLagoonVault } from '../support/vaults.ts'
 import { publishAndDeliver, someWebhookEvent } from '../support/webhooks.ts'
-import { startWire } from '../support/wire.ts'
+import { startRecordingProxy } from '../support/wire.ts'
 import { synthesizeBareDev } from './synthesize.ts'
 
 const BASE = 8453
@@ -84,7 +84,7 @@ const test = serviceTest
   .extend('lagoon', ({ service }) =>
     service.restore('lagoon', async () => {
       const vault = await openLagoonVault(service, { generation: '0.6' })
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       return vault
     }),
   )
@@ -138,7 +138,7 @@ describe('A job alarm goes off', () => {
     const [, digest = ''] = /--confirm (\w+)/.exec((await operate('confirm-vault')).join('\n')) ?? []
     await operate('confirm-vault', '--confirm', digest)
     await lagoon.upgrade('0.5.1')
-    await finalize(lagoon.chain)
+    await finalizeBlocks(lagoon.chain)
     const { webhooks } = service.backends.dynamo.tableNames
     service.table.fails = ({ table }) => table === webhooks
     const unreported = await runBase()
@@ -154,10 +154,10 @@ test('Alarms for records and for signed responses go off if one of a chain’s t
   after,
 }) => {
   const { url = '' } = service.rpc[BASE] ?? {}
-  const second = await startWire(url)
+  const second = await startRecordingProxy(url)
   second.behaviour = 'answer 500'
   service.backends.setRpcUrls({ [BASE]: [url, second.url] })
-  const cold = await startAnew(service)
+  const cold = await startNewContainers(service)
   try {
     const { key, address: vaultAddress } = lagoon
     const body = { chainId: BASE, vaultAddress, userAddress: USERS[0].address, amount: '1000000' }

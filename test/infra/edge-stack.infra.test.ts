@@ -17,7 +17,7 @@ import { startEdge, VIEWER_HEADER } from '../../sandbox/edge.ts'
 import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { readBody } from '../../sandbox/read-body.ts'
 import { DOCUMENTED_ERRORS } from '../support/errors.ts'
-import { serve } from '../support/serve.ts'
+import { startTestServer } from '../support/serve.ts'
 import { readStage } from './synthesize.ts'
 
 const KEY = 'the key that CloudFront sends'
@@ -92,7 +92,7 @@ type Asked = { readonly path: string; readonly headers: IncomingHttpHeaders; rea
 async function run(of: readonly SynthesizedStack[] = stacks) {
   const asked: Asked[] = []
   const clock = { now: 1_000_000 }
-  const originUrl = await serve(async (request, response) => {
+  const originUrl = await startTestServer(async (request, response) => {
     const { url: path = '', headers, method } = request
     asked.push({ path, headers, body: String(await readBody(request, 100_000)) })
     const body = JSON.stringify({ number: asked.length, of: headers['x-join-key'] ?? null, text: 'x'.repeat(2000) })
@@ -107,7 +107,7 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
    * A simulated Secrets Manager with the secret that contains CloudFront's key
    * (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
    */
-  const secretsmanager = await serve(async (request, response) => {
+  const secretsmanager = await startTestServer(async (request, response) => {
     const { SecretId } = JSON.parse(String(await readBody(request, 100_000)))
     expect(SecretId).toBe('vaultline/dev/edge')
     const SecretString = JSON.stringify({ [sha256(KEY)]: KEY })

@@ -8,7 +8,7 @@ import { stackNames } from '../../infra/functions.ts'
 import { QUEUE_KEYS, QUEUES } from '../../infra/queues.ts'
 import { readStages, type StageEnvironment } from '../../infra/stages.ts'
 import { TABLES, type TableDefinition } from '../../infra/tables.ts'
-import { RateLimits } from '../../lib/accounts/rate-limits.ts'
+import { AttemptLimits } from '../../lib/accounts/rate-limits.ts'
 import { RelyingParty } from '../../lib/accounts/relying-party.ts'
 import { EVM_CHAINS } from '../../lib/chain/registry.ts'
 import {
@@ -21,7 +21,7 @@ import {
 import { RESOURCES, type Resource } from '../../lib/frame/resources.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { matchesPattern } from '../support/cloudwatch.ts'
-import { STAGES_FILE, type Synthesized, synthesizeApp } from './synthesize.ts'
+import { STAGES_FILE, type SynthesizedStage, synthesizeApp } from './synthesize.ts'
 
 const ENDPOINTS: [string, EndpointContract][] = Object.entries(endpoints)
 const JOBS: [string, JobContract][] = Object.entries(jobs)
@@ -155,7 +155,7 @@ describe.each(STAGES)('%s', (stage) => {
   const environment = environments.get(stage) as StageEnvironment
   const isProduction = stage === 'prod'
   const retained = isProduction ? 'Retain' : 'Delete'
-  const { stacks, resources, outputs, ofType } = stages[`vaultline-${stage}`] as Synthesized
+  const { stacks, resources, outputs, ofType } = stages[`vaultline-${stage}`] as SynthesizedStage
   const { edge } = environment
   const topics = edge ? 2 : 1
   const { observe } = environment
@@ -526,7 +526,7 @@ describe.each(STAGES)('%s', (stage) => {
     }
     const { RELYING_PARTY = '', RATE_LIMITS = '' } = variables.Variables
     expect(RelyingParty.parse(JSON.parse(RELYING_PARTY))).toEqual({ ...relyingParty, webOrigins: corsOrigins })
-    expect(RateLimits.parse(JSON.parse(RATE_LIMITS))).toEqual(rateLimits)
+    expect(AttemptLimits.parse(JSON.parse(RATE_LIMITS))).toEqual(rateLimits)
     for (const origin of corsOrigins) {
       const { hostname } = new URL(origin)
       expect(hostname === relyingParty.id || hostname.endsWith(`.${relyingParty.id}`)).toBe(true)
@@ -795,7 +795,7 @@ describe('Each runbook', () => {
   )
 
   test.each(STAGES)('is named by an alarm, and each alarm of %s names one and the effect on users', (stage) => {
-    const { ofType } = stages[`vaultline-${stage}`] as Synthesized
+    const { ofType } = stages[`vaultline-${stage}`] as SynthesizedStage
     const { observe } = environments.get(stage) as StageEnvironment
     const alarms = ['Alarm', 'CompositeAlarm'].flatMap((type) => Object.values(ofType(`AWS::CloudWatch::${type}`)))
     const acting = alarms.filter(({ AlarmActions }) => AlarmActions !== undefined)

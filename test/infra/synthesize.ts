@@ -55,7 +55,7 @@ export function devWithEdge(keyHash: string): StageEnvironment {
 }
 
 /** A synthesized stage with its resources. */
-export type Synthesized = Awaited<ReturnType<typeof readStage>>
+export type SynthesizedStage = Awaited<ReturnType<typeof readStage>>
 
 /**
  * Synthesizes the app without bundling and without AWS credentials. Omits the stacks of web sites, which need built
@@ -92,7 +92,7 @@ export async function synthesizeDev(outdir: string, environment: StageEnvironmen
 }
 
 /** Synthesizes `dev` with CloudFront (the edge) and gradual deploys. Skips the code of functions and the checks that the whole app runs. */
-export async function synthesizeBareDev(): Promise<Synthesized> {
+export async function synthesizeBareDev(): Promise<SynthesizedStage> {
   const outdir = await mkdtemp(join(tmpdir(), 'vaultline-bare-'))
   try {
     const context = { [DEFAULT_CROSS_STACK_REFERENCES]: 'weak', 'aws:cdk:bundling-stacks': [] }

@@ -22,7 +22,7 @@ import { tableName } from '../../infra/tables.ts'
 import { findQueueUrl, sqsClient } from '../../lib/aws/queue.ts'
 import { parseApiKey } from '../../lib/clients/api-key.ts'
 import { Scope } from '../../lib/clients/key-limits.ts'
-import { defineError, type ErrorCode } from '../../lib/core/errors.ts'
+import { type ErrorCode, getErrorDefinition } from '../../lib/core/errors.ts'
 import { EDGE_VARIABLE } from '../../lib/frame/edge.ts'
 import { listErrors } from '../../reference/openapi.ts'
 import type { SynthesizedStack } from '../../sandbox/assembly.ts'
@@ -33,8 +33,8 @@ import { startReceiver } from '../../sandbox/receiver.ts'
 import { type RunningTemplate, startTemplate } from '../../sandbox/template.ts'
 import { startControlPlane } from '../support/control-plane.ts'
 import { compareCounts, countStage } from '../support/costs.ts'
-import { callerOf, type Service, senderOn, USERS } from '../support/service.ts'
-import { playWallet } from '../support/wallet-story.ts'
+import { createTransactionSender, createVerifyingCaller, type Service, USERS } from '../support/service.ts'
+import { playWalletStory } from '../support/wallet-story.ts'
 import { publishTo, someWebhookEvent } from '../support/webhooks.ts'
 import { devWithEdge, synthesizeDev } from './synthesize.ts'
 
@@ -206,7 +206,7 @@ test('Every endpoint serves a wallet with the permissions of the template', {
   const template = await deploy(withoutEdge(stacks), backends)
   onTestFinished(template.stop)
   const asked = { baseUrl: template.url, apiKey, backends }
-  const ask = callerOf(asked)
+  const ask = createVerifyingCaller(asked)
   const call: Service['call'] = async (...request) => {
     // The pause is needed, because a client may test its webhooks only once a second.
     if (request[1].endsWith('/test')) await sleep(1000)
@@ -218,14 +218,14 @@ test('Every endpoint serves a wallet with the permissions of the template', {
     WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
     DELIVERY_QUEUE_URL: await findQueueUrl(queueName('dev', 'deliveryQueue')),
   }
-  const wallets = { ...asked, call, consume: template.consume, send: senderOn(backends.chains) }
+  const wallets = { ...asked, call, consume: template.consume, send: createTransactionSender(backends.chains) }
   // The cast is safe because the simulated wallet user needs only these fields of a service.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
   const tell = async () => {
     await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someWebhookEvent('told')])
     await template.consume()
   }
-  await playWallet(service, { asyncVault, otherUsdc, tell })
+  await playWalletStory(service, { asyncVault, otherUsdc, tell })
   const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
   expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
 })
@@ -320,14 +320,17 @@ test('A request around the edge is refused, and attempts count against the addre
 test('A message and a job do their work', async ({ stage: { template, edge, apiKey }, backends }) => {
   const receiver = await startReceiver(Date.now)
   onTestFinished(receiver.stop)
-  const call = callerOf({ baseUrl: edge.url, apiKey, backends })
+  const call = createVerifyingCaller({ baseUrl: edge.url, apiKey, backends })
   const { body: webhook } = await call('POST', '/webhooks', { body: { url: receiver.url, finality: 'latest' } })
   receiver.trust(webhook.secret)
   const [chain] = backends.chains
   const vault = chain?.vaults.find(({ type }) => type === 'sync')?.address
   const body = { vaultAddress: vault, amount: '1000000', userAddress: USERS[1].address }
   const prepared = await call('POST', '/defi-vaults/v1/defi/vault/deposit', { body })
-  await senderOn(backends.chains)(8453, USERS[1], [...prepared.body.approval, ...prepared.body.operations])
+  await createTransactionSender(backends.chains)(8453, USERS[1], [
+    ...prepared.body.approval,
+    ...prepared.body.operations,
+  ])
   const [job] = template.schedules.filter(({ input }) => isDeepStrictEqual(input, { chainId: 8453 }))
   expect(await job?.run()).toMatchObject({ chainId: 8453 })
   await template.consume()
@@ -488,7 +491,7 @@ describe('The bundle of a function', () => {
     // error.
     const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
     const raised = listErrors(contract).filter((each) => !isOfEdge(each))
-    expect(raised.filter((each) => !code.includes(defineError(each).message))).toEqual([])
+    expect(raised.filter((each) => !code.includes(getErrorDefinition(each).message))).toEqual([])
   })
 
   test('contains the JSON that its packages read', () => {

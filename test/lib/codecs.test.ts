@@ -11,7 +11,7 @@ import {
   TransactionHash,
   UserAddress,
 } from '../../lib/core/codecs.ts'
-import { runs } from '../support/runs.ts'
+import { scaleSampleCount } from '../support/runs.ts'
 import { CODE_POINT } from '../support/texts.ts'
 
 const MAX = 2n ** 256n - 1n
@@ -79,14 +79,14 @@ describe('An address', () => {
         const isPlain = digits === digits.toLowerCase() || digits === digits.toUpperCase()
         expect(Address.safeDecode(text).success).toBe(isPlain || text === getAddress(text.toLowerCase()))
       }),
-      { numRuns: runs(1000) },
+      { numRuns: scaleSampleCount(1000) },
     )
   })
 
   test('is the only input that its codec takes', () => {
     fc.assert(
       fc.property(anything, (input) => takesOnlyCanonical(Address, input, (text) => getAddress(text.toLowerCase()))),
-      { numRuns: runs(2000) },
+      { numRuns: scaleSampleCount(2000) },
     )
   })
 
@@ -137,7 +137,7 @@ describe('An amount', () => {
     const digits = fc.stringMatching(/^[0-9]{1,80}$/)
     fc.assert(
       fc.property(fc.oneof(anything, digits), (input) => takesOnlyCanonical(Amount, input, (text) => text)),
-      { numRuns: runs(2000) },
+      { numRuns: scaleSampleCount(2000) },
     )
   })
 
@@ -213,7 +213,7 @@ describe('A moment', () => {
     expect(Timestamp.encode(new Date(1_795_132_800_001))).toBe('2026-11-20T00:00:00.001Z')
     fc.assert(
       fc.property(anything, (input) => takesOnlyCanonical(Timestamp, input, (text) => text)),
-      { numRuns: runs(2000) },
+      { numRuns: scaleSampleCount(2000) },
     )
   })
 

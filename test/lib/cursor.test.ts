@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeCursor, encodeCursor } from '../../lib/core/cursor.ts'
-import { runs } from '../support/runs.ts'
+import { scaleSampleCount } from '../support/runs.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 80 })
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. '
@@ -40,7 +40,7 @@ describe('A cursor', () => {
           if (at !== undefined) expect(() => decodeCursor(before + after, list)).toThrow(INVALID)
         }
       }),
-      { numRuns: runs(4) },
+      { numRuns: scaleSampleCount(4) },
     )
   })
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { AppError } from '../../lib/core/errors.ts'
-import { createUpstream, parseAnswer, type UpstreamRequest } from '../../lib/core/http.ts'
+import { createUpstream, parseResponseBody, type UpstreamRequest } from '../../lib/core/http.ts'
 import { fetchDirectly } from '../../lib/core/outbound.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
@@ -261,7 +261,7 @@ describe('A response', () => {
   const Schema = z.object({ price: z.number() })
 
   test('is parsed by its schema, and other fields are ignored', () => {
-    expect(parseAnswer(Schema, { status: 200, body: { price: 1, more: true } })).toEqual({ price: 1 })
+    expect(parseResponseBody(Schema, { status: 200, body: { price: 1, more: true } })).toEqual({ price: 1 })
   })
 
   test.each([
@@ -270,7 +270,7 @@ describe('A response', () => {
     [404, { price: 1 }],
     [401, undefined],
   ])('of status %i and %j is upstream_bad_answer, and the error hides its body', (code, body) => {
-    const parse = () => parseAnswer(Schema, { status: code, body })
+    const parse = () => parseResponseBody(Schema, { status: code, body })
     expect(parse).toThrow(expect.objectContaining({ code: 'upstream_bad_answer' }))
     expect(parse).toThrow(expect.objectContaining({ cause: new Error(expected(code)) }))
   })

@@ -4,7 +4,7 @@ import { parseAbi } from 'viem'
  * ABI of ERC-7540, ERC-7575 and ERC-7887, and of the manager's functions in sandbox vaults. Written independently, so that it
  * can reveal mistakes in the tested ABI.
  */
-export const ASYNC_VAULT = parseAbi([
+export const ASYNC_VAULT_ABI = parseAbi([
   'function asset() view returns (address)',
   'function share() view returns (address)',
   'function manager() view returns (address)',

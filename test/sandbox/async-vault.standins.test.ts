@@ -1,11 +1,11 @@
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AsyncVaultKind } from '../../sandbox/deploy.ts'
-import { ADMIN, ALICE, BOB, CAROL, errorOf, openSession, SAFE, usdc } from './harness.ts'
+import { ADMIN, ALICE, BOB, CAROL, catchErrorName, SAFE, startTokenChain, usdc } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 
@@ -60,7 +60,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
   test('reverts every preview without a reason', async () => {
     const vault = await session.openAsyncVault(make)
     for (const preview of ['previewDeposit', 'previewMint', 'previewRedeem', 'previewWithdraw'] as const) {
-      expect(await errorOf(vault.read(preview, 1n))).toBe('execution reverted')
+      expect(await catchErrorName(vault.read(preview, 1n))).toBe('execution reverted')
     }
   })
 
@@ -313,8 +313,8 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     await vault.act(ALICE, 'mint', [await vault.read('convertToShares', usdc('10')), ALICE])
     expect(await vault.read('balanceOf', ALICE)).toBe(16_000_000n)
     expect(await vault.read('totalAssets')).toBe(usdc('20'))
-    expect(await errorOf(vault.read('previewRedeem', 1n))).toBe('NOT_IMPLEMENTED')
-    expect(await errorOf(vault.read('previewWithdraw', 1n))).toBe('NOT_IMPLEMENTED')
+    expect(await catchErrorName(vault.read('previewRedeem', 1n))).toBe('NOT_IMPLEMENTED')
+    expect(await catchErrorName(vault.read('previewWithdraw', 1n))).toBe('NOT_IMPLEMENTED')
   })
 
   test('names a deposit’s owner second, as the standard requires, while Centrifuge’s vault names it first', async () => {

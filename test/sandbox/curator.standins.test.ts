@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasPending, settleRequests, startCurator } from '../../sandbox/curator.ts'
-import { ADMIN, ALICE, BOB, openSession, SAFE, usdc } from './harness.ts'
+import { ADMIN, ALICE, BOB, SAFE, startTokenChain, usdc } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 

@@ -27,11 +27,11 @@ import {
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from '../support/chain-client.ts'
-import { LAGOON } from '../support/lagoon-abi.ts'
+import { LAGOON_ABI } from '../support/lagoon-abi.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
-import { createChainSnapshots, createRestore } from '../support/restore.ts'
-import { YIELD_VAULT } from '../support/yield-vault-abi.ts'
-import { ASYNC_VAULT } from './async-vault-abi.ts'
+import { createChainSnapshotTaker, createStateRestorer } from '../support/restore.ts'
+import { YIELD_VAULT_ABI } from '../support/yield-vault-abi.ts'
+import { ASYNC_VAULT_ABI } from './async-vault-abi.ts'
 
 /** Test users who own vault shares and tokens. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
@@ -47,7 +47,7 @@ type Writes<abi extends Abi> = ContractFunctionName<abi, 'payable' | 'nonpayable
 type Reads<abi extends Abi> = ContractFunctionName<abi, 'view' | 'pure'>
 
 /** Starts a local chain with a token of six decimals. `stop` ends the chain. */
-export async function openSession() {
+export async function startTokenChain() {
   const chain = await startChain({ chainId: 31337 })
   const client = createChainClient(chain)
   const token = await deployToken(chain, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
@@ -87,7 +87,7 @@ export async function openSession() {
       >
     },
   })
-  const vaultAt = (address: Address) => contractAt(LAGOON, address)
+  const vaultAt = (address: Address) => contractAt(LAGOON_ABI, address)
   type Vault = ReturnType<typeof vaultAt>
   type Generated = Vault & { readonly generation?: LagoonGeneration }
 
@@ -106,7 +106,7 @@ export async function openSession() {
     token,
     stop: () => chain.stop(),
     vaultAt,
-    restore: createRestore([createChainSnapshots(chain)]),
+    restore: createStateRestorer([createChainSnapshotTaker(chain)]),
     async openVault(generation: LagoonGeneration, options: Partial<LagoonRates> & { whitelisted?: boolean } = {}) {
       const name = `Vault ${generation}`
       const vault = vaultAt(await deployLagoonVault(chain, { generation, asset: token, name, symbol: 'V', ...options }))
@@ -114,13 +114,13 @@ export async function openSession() {
     },
     async openAsyncVault(make: AsyncVaultKind, { shareDecimals = 6 } = {}) {
       const options = { make, asset: token, name: 'Async', symbol: 'AV', shareDecimals }
-      const vault = contractAt(ASYNC_VAULT, await deployAsyncVault(chain, options))
-      return { ...vault, share: contractAt(ASYNC_VAULT, await vault.read('share')) }
+      const vault = contractAt(ASYNC_VAULT_ABI, await deployAsyncVault(chain, options))
+      return { ...vault, share: contractAt(ASYNC_VAULT_ABI, await vault.read('share')) }
     },
     /** Opens a synchronous vault in which Alice has deposited 100 USDC. Afterwards the vault gains 0.000007 USDC. */
     async openYieldVault(make: YieldVaultKind) {
       const vault = contractAt(
-        YIELD_VAULT,
+        YIELD_VAULT_ABI,
         await deployYieldVault(chain, { make, asset: token, name: make, symbol: 'YV' }),
       )
       await pay(ALICE, vault.address, usdc('100'))
@@ -160,7 +160,7 @@ export async function openSession() {
 }
 
 /** Returns the name of the custom error or panic with which a call fails. Throws if the call succeeds. */
-export async function errorOf(call: Promise<unknown>): Promise<string> {
+export async function catchErrorName(call: Promise<unknown>): Promise<string> {
   const refusal = await refusalOf(call)
   if (refusal === undefined) throw new Error('The call went through')
   return refusal

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LagoonGeneration } from '../../sandbox/deploy.ts'
-import { ADMIN, ALICE, BOB, CAROL, errorOf, openSession, SAFE, usdc, VALUER } from './harness.ts'
+import { ADMIN, ALICE, BOB, CAROL, catchErrorName, SAFE, startTokenChain, usdc, VALUER } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 
@@ -80,7 +80,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])
-    expect(await errorOf(session.request(vault, ALICE, usdc('1')))).toBe('OnlyOneRequestAllowed')
+    expect(await catchErrorName(session.request(vault, ALICE, usdc('1')))).toBe('OnlyOneRequestAllowed')
   })
 
   test('lets a request be cancelled until a valuation is proposed, paying the controller back', async () => {
@@ -94,16 +94,16 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
 
     await session.request(vault, ALICE, usdc('5'))
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])
-    expect(await errorOf(vault.act(ALICE, 'cancelRequestDeposit', []))).toBe('RequestNotCancelable 1')
+    expect(await catchErrorName(vault.act(ALICE, 'cancelRequestDeposit', []))).toBe('RequestNotCancelable 1')
   })
 
   test('refuses claims before the settlement and claims of more than is claimable', async () => {
     const vault = await openVault(generation)
     await session.request(vault, ALICE, usdc('100'))
-    expect(await errorOf(vault.act(ALICE, 'deposit', [1n, ALICE, ALICE]))).toBe('RequestIdNotClaimable')
+    expect(await catchErrorName(vault.act(ALICE, 'deposit', [1n, ALICE, ALICE]))).toBe('RequestIdNotClaimable')
     await session.settle(vault, 0n)
-    expect(await errorOf(vault.act(ALICE, 'deposit', [usdc('100') + 1n, ALICE, ALICE]))).toBe('Panic 17')
-    expect(await errorOf(vault.act(BOB, 'deposit', [1n, ALICE, ALICE]))).toBe('ERC7540InvalidOperator')
+    expect(await catchErrorName(vault.act(ALICE, 'deposit', [usdc('100') + 1n, ALICE, ALICE]))).toBe('Panic 17')
+    expect(await catchErrorName(vault.act(BOB, 'deposit', [1n, ALICE, ALICE]))).toBe('ERC7540InvalidOperator')
   })
 
   test('takes claims in parts, in assets or shares, with and without the controller, and by an operator', async () => {
@@ -124,7 +124,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     await session.settle(vault, 0n)
     await vault.act(SAFE, 'claimSharesOnBehalf', [[ALICE, BOB]])
     expect(await vault.read('balanceOf', ALICE)).toBe(100n * 10n ** 18n)
-    expect(await errorOf(vault.act(ALICE, 'claimSharesOnBehalf', [[ALICE]]))).toBe(`OnlySafe ${SAFE}`)
+    expect(await catchErrorName(vault.act(ALICE, 'claimSharesOnBehalf', [[ALICE]]))).toBe(`OnlySafe ${SAFE}`)
   })
 
   test('converts exactly at the rate of the request’s settlement', async () => {
@@ -160,9 +160,9 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
 
   test('settles only at the proposed valuation', async () => {
     const vault = await openVault(generation)
-    expect(await errorOf(vault.act(SAFE, 'settleDeposit', [0n]))).toBe('NewTotalAssetsMissing')
+    expect(await catchErrorName(vault.act(SAFE, 'settleDeposit', [0n]))).toBe('NewTotalAssetsMissing')
     await vault.act(VALUER, 'updateNewTotalAssets', [5n])
-    expect(await errorOf(vault.act(SAFE, 'settleDeposit', [6n]))).toBe('WrongNewTotalAssets')
+    expect(await catchErrorName(vault.act(SAFE, 'settleDeposit', [6n]))).toBe('WrongNewTotalAssets')
     expect(names(await vault.act(SAFE, 'settleDeposit', [5n]))).toEqual(['TotalAssetsUpdated'])
   })
 
@@ -171,10 +171,10 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     await vault.act(ADMIN, 'initiateClosing', [])
     await session.request(vault, ALICE, usdc('1'))
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])
-    expect(await errorOf(vault.act(SAFE, 'settleDeposit', [0n]))).toBe('NotOpen 1')
+    expect(await catchErrorName(vault.act(SAFE, 'settleDeposit', [0n]))).toBe('NotOpen 1')
     await vault.act(ADMIN, 'pause', [])
     expect(await vault.read('paused')).toBe(true)
-    expect(await errorOf(session.request(vault, BOB, usdc('1')))).toBe('EnforcedPause')
+    expect(await catchErrorName(session.request(vault, BOB, usdc('1')))).toBe('EnforcedPause')
   })
 
   test('reports 0 as the claim limits while paused, though the request stays claimable', async () => {
@@ -186,7 +186,7 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     expect(await vault.read('maxDeposit', ALICE)).toBe(0n)
     expect(await vault.read('maxMint', ALICE)).toBe(0n)
     expect(await vault.read('claimableDepositRequest', 0n, ALICE)).toBe(usdc('100'))
-    expect(await errorOf(vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE]))).toBe('EnforcedPause')
+    expect(await catchErrorName(vault.act(ALICE, 'deposit', [usdc('100'), ALICE, ALICE]))).toBe('EnforcedPause')
   })
 
   test('lets anyone request for a victim, whose next request must wait for the settlement', async () => {
@@ -194,6 +194,6 @@ describe.each(['0.4', '0.5', '0.5.1', '0.6', 'unknown'] as const)('a Lagoon %s v
     await session.pay(BOB, vault, 1n)
     await vault.act(BOB, 'requestDeposit', [1n, ALICE, BOB])
     await vault.act(VALUER, 'updateNewTotalAssets', [0n])
-    expect(await errorOf(session.request(vault, ALICE, usdc('1')))).toBe('OnlyOneRequestAllowed')
+    expect(await catchErrorName(session.request(vault, ALICE, usdc('1')))).toBe('OnlyOneRequestAllowed')
   })
 })

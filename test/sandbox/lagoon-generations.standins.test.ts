@@ -3,11 +3,11 @@ import { call, getCode } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compiledContract } from '../../sandbox/contracts.ts'
 import { FEE_REGISTRY, type LagoonRates, upgradeLagoonVault } from '../../sandbox/deploy.ts'
-import { ADMIN, ALICE, BOB, errorOf, FEE_RECEIVER, openSession, SAFE, usdc, VALUER } from './harness.ts'
+import { ADMIN, ALICE, BOB, catchErrorName, FEE_RECEIVER, SAFE, startTokenChain, usdc, VALUER } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 
@@ -95,10 +95,10 @@ describe.each(GENERATIONS)('the interface of a Lagoon %s vault', (generation) =>
 
   test('reverts every preview', async () => {
     const vault = await session.openVault(generation)
-    expect(await errorOf(vault.read('previewDeposit', 1n))).toBe('ERC7540PreviewDepositDisabled')
-    expect(await errorOf(vault.read('previewMint', 1n))).toBe('ERC7540PreviewMintDisabled')
-    expect(await errorOf(vault.read('previewRedeem', 1n))).toBe('ERC7540PreviewRedeemDisabled')
-    expect(await errorOf(vault.read('previewWithdraw', 1n))).toBe('ERC7540PreviewWithdrawDisabled')
+    expect(await catchErrorName(vault.read('previewDeposit', 1n))).toBe('ERC7540PreviewDepositDisabled')
+    expect(await catchErrorName(vault.read('previewMint', 1n))).toBe('ERC7540PreviewMintDisabled')
+    expect(await catchErrorName(vault.read('previewRedeem', 1n))).toBe('ERC7540PreviewRedeemDisabled')
+    expect(await catchErrorName(vault.read('previewWithdraw', 1n))).toBe('ERC7540PreviewWithdrawDisabled')
   })
 
   test('refuses ether', async () => {
@@ -185,8 +185,8 @@ describe.each(['0.5', '0.6'] as const)('a Lagoon %s vault with a valid valuation
   test('issues shares for a deposit instantly and refuses requests and valuations', async () => {
     const vault = await openSyncVault(generation)
     expect(await vault.read('isTotalAssetsValid')).toBe(true)
-    expect(await errorOf(session.request(vault, ALICE, usdc('1')))).toBe('OnlySyncDepositAllowed')
-    expect(await errorOf(vault.act(VALUER, 'updateNewTotalAssets', [0n]))).toBe('ValuationUpdateNotAllowed')
+    expect(await catchErrorName(session.request(vault, ALICE, usdc('1')))).toBe('OnlySyncDepositAllowed')
+    expect(await catchErrorName(vault.act(VALUER, 'updateNewTotalAssets', [0n]))).toBe('ValuationUpdateNotAllowed')
 
     await session.pay(ALICE, vault, usdc('10'))
     const before = await session.tokensOf(SAFE)
@@ -201,7 +201,7 @@ describe.each(['0.5', '0.6'] as const)('a Lagoon %s vault with a valid valuation
     await vault.act(SAFE, 'expireTotalAssets', [])
     await session.pay(ALICE, vault, usdc('1'))
     const refusal = generation === '0.6' ? 'TotalAssetsExpired' : 'OnlyAsyncDepositAllowed'
-    expect(await errorOf(vault.act(ALICE, 'syncDeposit', [usdc('1'), ALICE, zeroAddress]))).toBe(refusal)
+    expect(await catchErrorName(vault.act(ALICE, 'syncDeposit', [usdc('1'), ALICE, zeroAddress]))).toBe(refusal)
     await session.request(vault, ALICE, usdc('1'))
     expect(await vault.read('pendingDepositRequest', 0n, ALICE)).toBe(usdc('1'))
   })
@@ -213,10 +213,10 @@ describe('a Lagoon 0.6 vault', () => {
     await vault.act(SAFE, 'setSyncMode', [3])
     expect(await vault.read('previewSyncDeposit', usdc('1'))).toBe(0n)
     await session.pay(ALICE, vault, usdc('1'))
-    expect(await errorOf(vault.act(ALICE, 'syncDeposit', [usdc('1'), ALICE, zeroAddress]))).toBe(
+    expect(await catchErrorName(vault.act(ALICE, 'syncDeposit', [usdc('1'), ALICE, zeroAddress]))).toBe(
       'OnlyAsyncDepositAllowed',
     )
-    expect(await errorOf(session.request(vault, ALICE, usdc('1')))).toBe('OnlySyncDepositAllowed')
+    expect(await catchErrorName(session.request(vault, ALICE, usdc('1')))).toBe('OnlySyncDepositAllowed')
   })
 
   test('refuses a request that would exceed its cap, including pending requests', async () => {
@@ -224,7 +224,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await vault.read('maxCap')).toBe(maxUint256)
     await vault.act(SAFE, 'updateMaxCap', [usdc('100')])
     await session.request(vault, ALICE, usdc('60'))
-    expect(await errorOf(session.request(vault, BOB, usdc('41')))).toBe('MaxCapReached')
+    expect(await catchErrorName(session.request(vault, BOB, usdc('41')))).toBe('MaxCapReached')
     await session.request(vault, BOB, usdc('40'))
   })
 
@@ -273,13 +273,13 @@ describe('a Lagoon 0.6 vault', () => {
     await session.request(vault, BOB, 1n)
     await vault.act(ADMIN, 'addToBlacklist', [[BOB]])
     expect(await vault.read('isAllowed', BOB)).toBe(false)
-    expect(await errorOf(vault.act(BOB, 'cancelRequestDeposit', []))).toBe(`AddressNotAllowed ${BOB}`)
-    expect(await errorOf(session.request(vault, BOB, 1n))).toBe(`AddressNotAllowed ${BOB}`)
+    expect(await catchErrorName(vault.act(BOB, 'cancelRequestDeposit', []))).toBe(`AddressNotAllowed ${BOB}`)
+    expect(await catchErrorName(session.request(vault, BOB, 1n))).toBe(`AddressNotAllowed ${BOB}`)
     await session.pay(ALICE, vault, 1n)
-    expect(await errorOf(vault.act(ALICE, 'requestDeposit', [1n, BOB, ALICE]))).toBe(`AddressNotAllowed ${BOB}`)
+    expect(await catchErrorName(vault.act(ALICE, 'requestDeposit', [1n, BOB, ALICE]))).toBe(`AddressNotAllowed ${BOB}`)
 
     await vault.act(ADMIN, 'switchAccessMode', [1])
-    expect(await errorOf(session.request(vault, ALICE, 1n))).toBe(`AddressNotAllowed ${ALICE}`)
+    expect(await catchErrorName(session.request(vault, ALICE, 1n))).toBe(`AddressNotAllowed ${ALICE}`)
     await vault.act(ADMIN, 'addToWhitelist', [[ALICE]])
     await session.request(vault, ALICE, 1n)
   })
@@ -287,7 +287,7 @@ describe('a Lagoon 0.6 vault', () => {
   test('lets an operator cancel for the controller', async () => {
     const vault = await session.openVault('0.6')
     await session.request(vault, ALICE, usdc('5'))
-    expect(await errorOf(vault.act(BOB, 'cancelRequestDeposit', [ALICE]))).toBe('ERC7540InvalidOperator')
+    expect(await catchErrorName(vault.act(BOB, 'cancelRequestDeposit', [ALICE]))).toBe('ERC7540InvalidOperator')
     await vault.act(ALICE, 'setOperator', [BOB, true])
     await vault.act(BOB, 'cancelRequestDeposit', [ALICE])
     expect(await vault.read('pendingDepositRequest', 0n, ALICE)).toBe(0n)
@@ -300,7 +300,7 @@ describe('a Lagoon 0.6 vault', () => {
     expect(await vault.read('isTotalAssetsValid')).toBe(false)
     await session.settle(vault, 0n)
     expect(await vault.read('isTotalAssetsValid')).toBe(false)
-    expect(await errorOf(vault.act(SAFE, 'updateTotalAssetsLifespan', [1n]))).toBe('AsyncOnly')
+    expect(await catchErrorName(vault.act(SAFE, 'updateTotalAssetsLifespan', [1n]))).toBe('AsyncOnly')
   })
 })
 
@@ -359,7 +359,7 @@ describe('the fees of a Lagoon vault', () => {
     await session.pay(ALICE, vault, usdc('1000'))
     await vault.act(ALICE, 'syncDeposit', [usdc('1000'), ALICE, zeroAddress])
     expect(await vault.read('previewSyncRedeem', 100n * 10n ** 18n)).toBe(usdc('89.1'))
-    expect(await errorOf(vault.act(ALICE, 'syncRedeem', [100n * 10n ** 18n, ALICE, usdc('89.2')]))).toBe(
+    expect(await catchErrorName(vault.act(ALICE, 'syncRedeem', [100n * 10n ** 18n, ALICE, usdc('89.2')]))).toBe(
       `BelowMinimumAssets ${usdc('89.1')} ${usdc('89.2')}`,
     )
     const events = await vault.act(ALICE, 'syncRedeem', [100n * 10n ** 18n, ALICE, usdc('89.1')])
@@ -370,7 +370,7 @@ describe('the fees of a Lagoon vault', () => {
     // The vault's total assets drop by the payment and the haircut. The next valuation counts the haircut as assets again.
     expect(await vault.read('totalAssets')).toBe(usdc('901'))
     await vault.act(SAFE, 'setSyncMode', [1])
-    expect(await errorOf(vault.act(ALICE, 'syncRedeem', [1n, ALICE, 0n]))).toBe('SyncOperationNotAllowed')
+    expect(await catchErrorName(vault.act(ALICE, 'syncRedeem', [1n, ALICE, 0n]))).toBe('SyncOperationNotAllowed')
   })
 
   test('on exit are taken from a redemption of a closed vault', async () => {
@@ -397,7 +397,7 @@ describe('a whitelisted vault up to 0.5', () => {
     async (generation) => {
       const vault = await session.openVault(generation, { whitelisted: true })
       expect(await vault.read('isWhitelisted', ALICE)).toBe(false)
-      expect(await errorOf(session.request(vault, ALICE, 1n))).toBe('NotWhitelisted')
+      expect(await catchErrorName(session.request(vault, ALICE, 1n))).toBe('NotWhitelisted')
       await vault.act(ADMIN, 'addToWhitelist', [[ALICE]])
       expect(await vault.read('isWhitelisted', ALICE)).toBe(true)
       await session.pay(ALICE, vault, 1n)

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ALICE, BOB, errorOf, openSession, SAFE, usdc, VALUER } from './harness.ts'
+import { ALICE, BOB, catchErrorName, SAFE, startTokenChain, usdc, VALUER } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 
@@ -67,6 +67,6 @@ describe.each(['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const)('a Lagoon %s vault
     const before = await session.tokensOf(ALICE)
     await vault.act(ALICE, 'redeem', [100n * SHARE, ALICE, ALICE])
     expect((await session.tokensOf(ALICE)) - before).toBe(usdc('100'))
-    expect(await errorOf(vault.act(ALICE, 'requestRedeem', [0n, ALICE, ALICE]))).toBe('NotOpen 2')
+    expect(await catchErrorName(vault.act(ALICE, 'requestRedeem', [0n, ALICE, ALICE]))).toBe('NotOpen 2')
   })
 })

@@ -19,7 +19,7 @@ import {
 import { call, getBlock, getStorageAt } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MULTICALL3 } from '../../sandbox/chains.ts'
-import { ADMIN, ALICE, BOB, FEE_RECEIVER, openSession, SAFE, usdc, VALUER } from './harness.ts'
+import { ADMIN, ALICE, BOB, FEE_RECEIVER, SAFE, startTokenChain, usdc, VALUER } from './harness.ts'
 
 const LEDGER = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
 const ROLES = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
@@ -27,9 +27,9 @@ const STATE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400
 const WHITELIST = 0x083cc98ab296d1a1f01854b5f7a2f47df4425a56ba7b35f7faa3a336067e4800n
 const FEES = 0xa5292f7ccd85acc1b3080c01f5da9af7799f2c26826bd4d79081d6511780bd00n
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 

@@ -1,11 +1,11 @@
 import { maxUint256, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LagoonGeneration } from '../../sandbox/deploy.ts'
-import { ADMIN, ALICE, BOB, CAROL, openSession, SAFE, usdc, VALUER } from './harness.ts'
+import { ADMIN, ALICE, BOB, CAROL, SAFE, startTokenChain, usdc, VALUER } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 

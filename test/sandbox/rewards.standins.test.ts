@@ -25,8 +25,8 @@ import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from '../support/chain-client.ts'
 import { TOKEN_ABI } from '../support/oracles.ts'
-import { createChainSnapshots, createRestore } from '../support/restore.ts'
-import { errorOf } from './harness.ts'
+import { createChainSnapshotTaker, createStateRestorer } from '../support/restore.ts'
+import { catchErrorName } from './harness.ts'
 
 const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
 const CHAIN = 8453
@@ -112,7 +112,7 @@ const test = base
         vault(OTHER, 'Skiff USDT Savings', 'sync'),
       ],
     }
-    return { chain, rewarded, morpho, usdc, hostile, restore: createRestore([createChainSnapshots(chain)]) }
+    return { chain, rewarded, morpho, usdc, hostile, restore: createStateRestorer([createChainSnapshotTaker(chain)]) }
   })
   /** Local chain without a Merkle root of rewards, its reward operator, and a local Merkl API. The API's clock stands still. */
   .extend('standins', async ({ world }, { onCleanup }) => {
@@ -155,7 +155,7 @@ const test = base
       reward: (account: Address, amount: bigint, { token = world.morpho, vault = COVE } = {}) => ({
         ...{ account, token, vault, amount },
       }),
-      refusalOf: (row: Row, changes?: Claim) => errorOf(simulateContract(client, claimOf(row, changes))),
+      refusalOf: (row: Row, changes?: Claim) => catchErrorName(simulateContract(client, claimOf(row, changes))),
       claim: async (row: Row, changes?: Claim) => {
         const call = claimOf(row, changes)
         await simulateContract(client, call)

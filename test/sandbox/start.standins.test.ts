@@ -29,11 +29,11 @@ import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import {
   clearSandbox,
   freePort,
-  listen,
+  occupyPort,
   readStateFile,
   runSandbox,
   type Sandbox,
-  START,
+  START_SCRIPT,
   startSandbox,
   stateFileOf,
 } from '../support/sandbox.ts'
@@ -265,7 +265,7 @@ describe('`npm start`', () => {
   test('runs once per folder: a second start says so and keeps the first one’s state', async ({ running }) => {
     const before = readStateFile(running)
     const PORT = `${await freePort()}`
-    const { status, stdout, stderr } = await run([START], { cwd: running.folder, env: { PORT } })
+    const { status, stdout, stderr } = await run([START_SCRIPT], { cwd: running.folder, env: { PORT } })
     expect({ status, told: stdout + stderr }).toEqual({
       status: 1,
       told: expect.stringContaining(
@@ -777,7 +777,7 @@ describe('A start that fails', () => {
   test.for([['PORT'], ['WALLET_PORT']])(
     'because %s is taken names the port’s setting and leaves nothing behind',
     async ([name], { onTestFinished }) => {
-      const taken = await listen()
+      const taken = await occupyPort()
       onTestFinished(() => {
         taken.close()
       })
@@ -815,7 +815,7 @@ describe('A start that fails', () => {
     const running = runSandbox({ NODE_COMPILE_CACHE, PORT }, folder)
     onTestFinished(() => clearSandbox(running))
     await expect.poll(() => readlinkSync(lock)).toBe(`${running.child.pid}`)
-    const other = await run([START], { cwd: folder, env: { PORT: `${await freePort()}` } })
+    const other = await run([START_SCRIPT], { cwd: folder, env: { PORT: `${await freePort()}` } })
     expect(other.stdout + other.stderr).toContain(`Not started: Process ${running.child.pid} runs in this folder.`)
     running.child.kill('SIGTERM')
     await once(running.child, 'exit')

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployTether, deployYieldVault } from '../../sandbox/deploy.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { encodeCall, TOKEN_ABI, VAULT_ABI } from '../support/oracles.ts'
-import { ADMIN, ALICE, BOB, openSession, usdc } from './harness.ts'
+import { ADMIN, ALICE, BOB, startTokenChain, usdc } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 

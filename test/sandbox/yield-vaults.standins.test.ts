@@ -1,10 +1,10 @@
 import { maxUint256, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ADMIN, ALICE, BOB, openSession, usdc } from './harness.ts'
+import { ADMIN, ALICE, BOB, startTokenChain, usdc } from './harness.ts'
 
-let session: Awaited<ReturnType<typeof openSession>>
+let session: Awaited<ReturnType<typeof startTokenChain>>
 beforeAll(async () => {
-  session = await openSession()
+  session = await startTokenChain()
 })
 afterAll(() => session.stop())
 

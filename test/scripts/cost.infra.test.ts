@@ -4,7 +4,7 @@ import { billCall, billEdgeRequests, billIdleStage, INDEXES, totalOf } from '../
 import { COUNTS_FILE, type Counts, CountsFile, type EndpointCounts } from '../../scripts/cost/counts.ts'
 import { formatRoundedNumber, MAX_COUNT, MAX_MEASURED_COUNT } from '../../scripts/cost/draw.ts'
 import { buildGrowth, growthOf } from '../../scripts/cost/growth.ts'
-import { differences } from '../support/costs.ts'
+import { listDifferences } from '../support/costs.ts'
 
 const NOTHING: Counts = {
   table: { requests: 0, readUnits: 0, writeUnits: 0 },
@@ -108,7 +108,7 @@ test('The average weighs cold requests, warm ones and repeated ones', () => {
 test('One more call is a difference, a few more bytes are not', () => {
   const before = { 'vaults/list': { warm: { rpc: { eth_call: 2 } }, bytes: { headers: 700, body: 10_000 } } }
   const now = { 'vaults/list': { warm: { rpc: { eth_call: 3 } }, bytes: { headers: 710, body: 10_200 } } }
-  expect(differences(now, before)).toEqual(['vaults/list.warm.rpc.eth_call: 2 before, 3 now'])
+  expect(listDifferences(now, before)).toEqual(['vaults/list.warm.rpc.eth_call: 2 before, 3 now'])
   const more = { 'vaults/list': { ...now['vaults/list'], bytes: { headers: 710, body: 10_600 } } }
-  expect(differences(more, now)).toEqual(['vaults/list.bytes.body: 10200 before, 10600 now'])
+  expect(listDifferences(more, now)).toEqual(['vaults/list.bytes.body: 10200 before, 10600 now'])
 })

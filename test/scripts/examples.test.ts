@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keepKnown } from '../support/examples.ts'
+import { keepKnownValues } from '../support/examples.ts'
 
 test('An example that is recorded again differs only in changed fields or words of the response', () => {
   const known = {
@@ -18,8 +18,8 @@ test('An example that is recorded again differs only in changed fields or words 
     items: [{ id: 'b2', new: '7' }],
   }
   const { gone: _, ...rest } = known
-  expect(keepKnown(known, next)).toEqual({ ...rest, status: 'settled', items: [{ id: 'a1', new: '7' }] })
-  expect(keepKnown(undefined, next)).toEqual(next)
-  expect(keepKnown({ vaultName: 'Harbor' }, { vaultName: 'Tideline' })).toEqual({ vaultName: 'Harbor' })
-  expect(keepKnown({ hash: '0x1f' }, { hash: null })).toEqual({ hash: null })
+  expect(keepKnownValues(known, next)).toEqual({ ...rest, status: 'settled', items: [{ id: 'a1', new: '7' }] })
+  expect(keepKnownValues(undefined, next)).toEqual(next)
+  expect(keepKnownValues({ vaultName: 'Harbor' }, { vaultName: 'Tideline' })).toEqual({ vaultName: 'Harbor' })
+  expect(keepKnownValues({ hash: '0x1f' }, { hash: null })).toEqual({ hash: null })
 })

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { execute } from '../support/guides.ts'
+import { runCommand } from '../support/guides.ts'
 
 test('Each example in TypeScript compiles with the client', () => {
   mkdirSync('.local', { recursive: true })
@@ -23,5 +23,5 @@ test('Each example in TypeScript compiles with the client', () => {
   }
   const config = { extends: '../../client/tsconfig.json', compilerOptions, include: ['*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  expect(execute('tsc', '--project', folder, '--checkers', '1')).toBe('')
+  expect(runCommand('tsc', '--project', folder, '--checkers', '1')).toBe('')
 })

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { set } from '../../lib/aws/conditions.ts'
 import { sha256 } from '../../lib/core/sha256.ts'
-import { type CreationOptions, type Faults, someKeyPair } from './credentials.ts'
+import { type CreationOptions, type CredentialFaults, someKeyPair } from './credentials.ts'
 import type { HttpReply, Service } from './service.ts'
 
 /** Registration options that the service returns from `POST /auth/register/init`, with the user that it will create. */
@@ -91,14 +91,14 @@ export function completeRecovery(
 export function signRecovery(
   recoveryKey: Pick<ReturnType<typeof someKeyPair>, 'get'>,
   newCredentials: object,
-  faults: Faults = {},
+  faults: CredentialFaults = {},
 ) {
   const challenge = Buffer.from(JSON.stringify(newCredentials)).toString('base64url')
   return recoveryKey.get({ challenge }, faults, 'RecoveryKey')
 }
 
 /** Recovers a user's account in two requests. `credentialsOf` builds the new credentials from the recovery options. */
-export async function recover(
+export async function recoverAccount(
   service: Service,
   email: string,
   recoveryKey: Parameters<typeof signRecovery>[0],
@@ -133,7 +133,7 @@ export function completeLogin(
 }
 
 /** Logs in with two requests. `factorsOf` builds the authentication factors from the login challenge. */
-export async function login(
+export async function logInUser(
   service: Service,
   email: string | undefined,
   factorsOf: (begun: LoginChallenge) => object,
@@ -148,7 +148,7 @@ export async function openSession(
   email: string | undefined,
   factorsOf: (begun: LoginChallenge) => object,
 ): Promise<{ authorization: string }> {
-  const { status, body } = await login(service, email, factorsOf)
+  const { status, body } = await logInUser(service, email, factorsOf)
   expect(status).toBe(200)
   return { authorization: `Bearer ${body.token}` }
 }
@@ -156,14 +156,14 @@ export async function openSession(
 /**
  * Options for an additional credential. The user's existing credential signs `confirmation.challenge` to allow the addition.
  */
-export type AdditionOptions = RegistrationOptions & { readonly confirmation: { readonly challenge: string } }
+export type CredentialAdditionOptions = RegistrationOptions & { readonly confirmation: { readonly challenge: string } }
 
 /** Calls `POST /auth/credentials/init`. Returns the options for one more credential of a logged-in user. */
-export async function beginAddition(
+export async function beginCredentialAddition(
   service: Service,
   session: { authorization: string },
   platform = 'web',
-): Promise<AdditionOptions> {
+): Promise<CredentialAdditionOptions> {
   const headers = { platform, ...session }
   const { status, body } = await service.call('POST', '/auth/credentials/init', { headers })
   expect(status).toBe(200)
@@ -171,10 +171,10 @@ export async function beginAddition(
 }
 
 /** Calls `POST /auth/credentials` with the new credential. `confirmation` is the signature of an existing credential. */
-export function completeAddition(
+export function completeCredentialAddition(
   service: Service,
   headers: { authorization: string },
-  { temporaryAuthenticationToken }: Pick<AdditionOptions, 'temporaryAuthenticationToken'>,
+  { temporaryAuthenticationToken }: Pick<CredentialAdditionOptions, 'temporaryAuthenticationToken'>,
   credentials: object,
   confirmation: object,
 ): Promise<HttpReply> {
@@ -189,11 +189,17 @@ export function completeAddition(
 export async function addCredential(
   service: Service,
   headers: { authorization: string },
-  credentialsOf: (begun: AdditionOptions) => object,
+  credentialsOf: (begun: CredentialAdditionOptions) => object,
   confirmationOf: (begun: { challenge: string }) => object,
 ): Promise<HttpReply> {
-  const begun = await beginAddition(service, headers)
-  return await completeAddition(service, headers, begun, credentialsOf(begun), confirmationOf(begun.confirmation))
+  const begun = await beginCredentialAddition(service, headers)
+  return await completeCredentialAddition(
+    service,
+    headers,
+    begun,
+    credentialsOf(begun),
+    confirmationOf(begun.confirmation),
+  )
 }
 
 /** Registers a new user with a key pair and logs the user in. A `recoveryKey`, if present, becomes the recovery credential. */

@@ -3,7 +3,7 @@ import { startChain } from '../../sandbox/chains.ts'
 import { deployToken } from '../../sandbox/deploy.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import { test as base, startConfigured } from './cross-chain.ts'
+import { test as base, startConfiguredService } from './cross-chain.ts'
 
 /** Chain id of BNB Smart Chain and the address of its USDC. */
 export const BNB = { CHAIN: 56, USDC: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d' } as const
@@ -20,7 +20,10 @@ export const test = base
     await deployBridge(chain, [token])
 
     const chains = [...sharedService.backends.chains, { ...chain, tokens: [token], vaults: [] }]
-    const { stop, ...configured } = await startConfigured(sharedService, { chains, relayer: createRelayer({ chains }) })
+    const { stop, ...configured } = await startConfiguredService(sharedService, {
+      chains,
+      relayer: createRelayer({ chains }),
+    })
     onCleanup(async () => {
       await stop()
       await chain.stop()

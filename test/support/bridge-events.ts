@@ -12,14 +12,14 @@ import {
 } from 'viem'
 import type { BridgeDeposit } from '../../lib/bridge/transfer.ts'
 import type { Log } from '../../lib/chain/logs.ts'
-import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from './oracles.ts'
+import { encodeCall, HANDLER, HANDLER_ABI, MESSAGE_PARAMETERS, POOL_ABI, TOKEN_ABI, VAULT_ABI } from './oracles.ts'
 
 /** Address of the bridge's pool contract on the destination chain, Base. */
 export const POOL = getAddress('0x09aea4b2242abC8bb4BB78D537A67a245A7bEC64')
 export const TOKEN = getAddress('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')
 /** Address of the bridge's pool contract on the source chain, Arbitrum. On Base this address is an unrelated contract. */
 export const SOURCE_POOL = getAddress('0xe35e9842fceaCA96570B734083f4a58e8F7C5f2A')
-export const TRANSACTION = pad('0xabcdef')
+export const TRANSACTION_HASH = pad('0xabcdef')
 
 const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI, ...TOKEN_ABI].filter((item) => item.type === 'event')
 
@@ -27,7 +27,7 @@ const EVENTS = [...POOL_ABI, ...HANDLER_ABI, ...VAULT_ABI, ...TOKEN_ABI].filter(
 export type UnindexedLog = Omit<Log, 'logIndex'>
 
 /** Encodes an event of the bridge, a vault or a token as a log. Throws if no ABI has the event. */
-export function emit(
+export function buildEventLog(
   address: Address,
   eventName: (typeof EVENTS)[number]['name'],
   args: Record<string, unknown>,
@@ -40,7 +40,7 @@ export function emit(
   )
   const topics = encodeEventTopics({ abi: EVENTS, eventName, args } as never) as [Hash, ...Hash[]]
   // Nodes write addresses in lower case.
-  return { address: address.toLowerCase() as Address, topics, data, blockNumber: 7n, transactionHash: TRANSACTION }
+  return { address: address.toLowerCase() as Address, topics, data, blockNumber: 7n, transactionHash: TRANSACTION_HASH }
 }
 
 /**
@@ -56,7 +56,7 @@ export function depositLog(
   { relayData, destinationChainId, quoteTimestamp }: BridgeDeposit,
   pool = POOL,
 ): UnindexedLog {
-  return emit(pool, 'FundsDeposited', {
+  return buildEventLog(pool, 'FundsDeposited', {
     ...relayData,
     destinationChainId: BigInt(destinationChainId),
     quoteTimestamp,
@@ -78,7 +78,7 @@ export function fillLog({ relayData }: BridgeDeposit, change: FillChange = {}): 
   const { pool = POOL, amount = relayData.outputAmount, recipient = relayData.recipient, isSlow = false } = change
   const hashOf = (message: Hex) => (message === '0x' ? zeroHash : keccak256(message))
   const messageHash = hashOf(relayData.message)
-  return emit(pool, 'FilledRelay', {
+  return buildEventLog(pool, 'FilledRelay', {
     ...relayData,
     repaymentChainId: 1n,
     relayer: pad('0x99'),
@@ -93,24 +93,24 @@ export function fillLog({ relayData }: BridgeDeposit, change: FillChange = {}): 
 }
 
 /** Vault function that accepts a deposit. */
-export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
+export type DepositFunction = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
 type Order = {
   readonly user: Address
   readonly vault: Address
   readonly id: bigint
   readonly amount: bigint
-  readonly entry?: Entry
+  readonly entry?: DepositFunction
 }
 
 /** Encodes the vault call with which the bridge's handler contract deposits its token balance for `user`. */
-export function entryCall(entry: Entry, user: Address): Hex {
+export function encodeVaultDeposit(entry: DepositFunction, user: Address): Hex {
   const args = { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }
   return encodeCall(entry, args[entry])
 }
 
 /** Builds the bridge deposit whose message calls the vault's deposit function on the destination chain. */
-export function buildOrderDeposit({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
+export function buildVaultBridgeDeposit({ user, vault, id, amount, entry = 'requestDeposit' }: Order): BridgeDeposit {
   const withBalance = (target: Address, callData: Hex) => ({
     target: HANDLER,
     callData: encodeCall('makeCallWithBalance', [target, callData, 0n, [{ token: TOKEN, offset: 4n }]]),
@@ -119,13 +119,13 @@ export function buildOrderDeposit({ user, vault, id, amount, entry = 'requestDep
   const calls = [
     { target: TOKEN, callData: '0x1234' as const, value: 0n },
     withBalance(TOKEN, '0x5678'),
-    withBalance(vault, entryCall(entry, user)),
+    withBalance(vault, encodeVaultDeposit(entry, user)),
   ]
   return buildMessageDeposit({
     user,
     id,
     amount,
-    message: encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: user }]),
+    message: encodeAbiParameters(MESSAGE_PARAMETERS, [{ calls, fallbackRecipient: user }]),
   })
 }
 
@@ -157,14 +157,15 @@ export function buildMessageDeposit({
 }
 
 /** Builds the `CallsFailed` log: the handler contract could not execute the message's calls. */
-export const callsFailed = (user: Address, handler = HANDLER) =>
-  emit(handler, 'CallsFailed', { calls: [], fallbackRecipient: user })
+export const buildCallsFailedLog = (user: Address, handler = HANDLER) =>
+  buildEventLog(handler, 'CallsFailed', { calls: [], fallbackRecipient: user })
 /** Builds the `DrainedTokens` log: the handler contract sends its remaining tokens to `user`. */
-export const drained = (user: Address, amount: bigint, handler = HANDLER) =>
-  emit(handler, 'DrainedTokens', { recipient: user, token: TOKEN, amount })
+export const buildDrainedLog = (user: Address, amount: bigint, handler = HANDLER) =>
+  buildEventLog(handler, 'DrainedTokens', { recipient: user, token: TOKEN, amount })
 /** Builds the log of a requested (asynchronous) vault deposit. */
-export const requested = (user: Address, vault: Address, assets: bigint) =>
-  emit(vault, 'DepositRequest', { controller: user, owner: HANDLER, requestId: 3n, sender: HANDLER, assets })
+export const buildDepositRequestLog = (user: Address, vault: Address, assets: bigint) =>
+  buildEventLog(vault, 'DepositRequest', { controller: user, owner: HANDLER, requestId: 3n, sender: HANDLER, assets })
 /** Returns a builder for logs of vault deposits that issue shares at once. Each log has as many shares as assets. */
-export const sharesIssued = (eventName: 'Deposit' | 'DepositSync') => (user: Address, vault: Address, assets: bigint) =>
-  emit(vault, eventName, { sender: HANDLER, owner: user, assets, shares: assets })
+export const createDepositLogBuilder =
+  (eventName: 'Deposit' | 'DepositSync') => (user: Address, vault: Address, assets: bigint) =>
+    buildEventLog(vault, eventName, { sender: HANDLER, owner: user, assets, shares: assets })

@@ -23,7 +23,7 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from './chain-client.ts'
-import type { Call } from './transfers.ts'
+import type { ContractCall } from './transfers.ts'
 
 /**
  * CREATE2 factory contract, at the address where Anvil preinstalls it. The addresses of its deployments depend only on code and
@@ -100,7 +100,7 @@ export async function createBundler(chain: LocalChain) {
     // The cast is needed because viem infers argument types only from a literal function name.
     readContract(client, { address: ENTRY_POINT, abi: entryPoint08Abi, functionName, args } as never)
 
-  const includeCall = (operations: readonly Operation[], beneficiary: Address): Call => {
+  const includeCall = (operations: readonly Operation[], beneficiary: Address): ContractCall => {
     const args = [operations.map(({ packed }) => packed), beneficiary] as const
     return {
       target: ENTRY_POINT,
@@ -112,7 +112,7 @@ export async function createBundler(chain: LocalChain) {
     accounts,
     includeCall,
     /** Signs a user operation that makes these calls in order. If one call fails, all are undone. */
-    async sign({ address: sender, privateKey }: SmartAccount, calls: readonly Call[]): Promise<Operation> {
+    async sign({ address: sender, privateKey }: SmartAccount, calls: readonly ContractCall[]): Promise<Operation> {
       const owner = privateKeyToAccount(privateKey)
       const isDeployed = (await getCode(client, { address: sender })) !== undefined
       const create = encodeFunctionData({

@@ -1,17 +1,17 @@
 import { decodeFunctionData, decodeFunctionResult, encodeFunctionResult, type Hex, toFunctionSelector } from 'viem'
 import { MULTICALL3 } from '../../lib/chain/multicall.ts'
 import { MULTICALL_ABI } from './oracles.ts'
-import type { Wire } from './wire.ts'
+import type { RecordingProxy } from './wire.ts'
 
 /** One JSON-RPC call of a batch request. */
-export type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
+export type RpcCall = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 /** Maps a node's result of a JSON-RPC call to the result that the client receives instead. */
-export type Change = (result: unknown, call: Call) => unknown
+export type ResultChange = (result: unknown, call: RpcCall) => unknown
 
 /** Rewrites every JSON-RPC result on its way from the node to the client. */
-export function rewriteResults(wire: Wire, change: Change): void {
+export function rewriteResults(wire: RecordingProxy, change: ResultChange): void {
   wire.rewrite = (answer, request) => {
-    const calls: Call[] = JSON.parse(request)
+    const calls: RpcCall[] = JSON.parse(request)
     const items: { id: number; result: unknown }[] = JSON.parse(answer)
     const resultOf = ({ id, result }: (typeof items)[number]) => {
       const call = calls.find((candidate) => candidate.id === id)
@@ -22,14 +22,14 @@ export function rewriteResults(wire: Wire, change: Change): void {
 }
 
 /** Selectors with which a Multicall3 batch reads the number and time of its own block. */
-export const BLOCK_NUMBER = toFunctionSelector('getBlockNumber()')
-export const BLOCK_TIME = toFunctionSelector('getCurrentBlockTimestamp()')
+export const BLOCK_NUMBER_SELECTOR = toFunctionSelector('getBlockNumber()')
+export const BLOCK_TIME_SELECTOR = toFunctionSelector('getCurrentBlockTimestamp()')
 
 /**
- * Returns a `Change` that applies `change` to the return data of each contract call, also inside a Multicall3 batch.
+ * Returns a `ResultChange` that applies `change` to the return data of each contract call, also inside a Multicall3 batch.
  * `change` gets the return data, the called function's selector and the JSON-RPC call.
  */
-export function changeAggregate(change: (data: Hex, selector: string, call: Call) => string): Change {
+export function createReturnDataChange(change: (data: Hex, selector: string, call: RpcCall) => string): ResultChange {
   return (result, call) => {
     const { method, params } = call
     if (method !== 'eth_call' || result === undefined) return result
@@ -46,18 +46,18 @@ export function changeAggregate(change: (data: Hex, selector: string, call: Call
 }
 
 /**
- * Returns a `Change` that applies `change` to the return data of contract calls. The block number and block time of a
+ * Returns a `ResultChange` that applies `change` to the return data of contract calls. The block number and block time of a
  * Multicall3 batch stay unchanged.
  */
-export function changeValues(change: (data: Hex) => string): Change {
-  return changeAggregate((data, selector) =>
-    [BLOCK_NUMBER, BLOCK_TIME].includes(selector as Hex) ? data : change(data),
+export function createValueChange(change: (data: Hex) => string): ResultChange {
+  return createReturnDataChange((data, selector) =>
+    [BLOCK_NUMBER_SELECTOR, BLOCK_TIME_SELECTOR].includes(selector as Hex) ? data : change(data),
   )
 }
 
 /** Makes calls of these functions revert. The node also appears to lack `eth_simulateV1`. */
-export function revertCalls(wire: Wire, functions: readonly string[]): void {
+export function revertCalls(wire: RecordingProxy, functions: readonly string[]): void {
   const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
-  const changeCalls = changeAggregate((data, selector) => (reverting.has(selector) ? '0x' : data))
+  const changeCalls = createReturnDataChange((data, selector) => (reverting.has(selector) ? '0x' : data))
   rewriteResults(wire, (result, call) => (call.method === 'eth_simulateV1' ? null : changeCalls(result, call)))
 }

@@ -5,7 +5,7 @@ import { evmChain } from '../../lib/chain/registry.ts'
 import type { RpcOutcome, RpcRequest } from '../../lib/chain/rpc.ts'
 import { toDate } from '../../lib/core/time.ts'
 import type { UnindexedLog } from './bridge-events.ts'
-import { type Contracts, runReadPlan } from './contracts-in-memory.ts'
+import { runReadPlan, type SimulatedContracts } from './contracts-in-memory.ts'
 
 /** Transaction of a simulated chain. A transaction without a block is pending. */
 export type MemoryTransaction = {
@@ -25,7 +25,7 @@ export type MemoryChain = {
   /** Unix time in seconds of each block, from block 0 to the newest block. */
   readonly times: readonly bigint[]
   readonly transactions?: readonly MemoryTransaction[]
-  readonly contracts?: Contracts
+  readonly contracts?: SimulatedContracts
   /** Number of blocks from the block tag `safe` or `finalized` to the newest block. Default: 0. */
   readonly tagLag?: number
   /** Bytecode that every account has. `nonce` returns every account's transaction count at a block. */

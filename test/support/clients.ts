@@ -17,7 +17,7 @@ export function someClient(overrides: Partial<Client> = {}): Client {
 }
 
 /** Limits of an API key with all scopes and a request rate that no test exceeds. */
-export const NO_RATE: KeyLimits = { scopes: Scope.options, rate: { requests: 1_000_000, seconds: 60 } }
+export const UNRESTRICTED_LIMITS: KeyLimits = { scopes: Scope.options, rate: { requests: 1_000_000, seconds: 60 } }
 
 /** Creates an API key of a client. Returns the key's text and the record that the table stores. */
 export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { text: string; key: ApiKey } {
@@ -28,7 +28,7 @@ export function someKey(clientId: string, overrides: Partial<ApiKey> = {}): { te
     sha256: sha256(text),
     lastFour: text.slice(-4),
     createdAt: new Date('2026-01-01T00:00:00.000Z'),
-    limits: NO_RATE,
+    limits: UNRESTRICTED_LIMITS,
     ...overrides,
   }
   return { text, key }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Synthesized } from '../infra/synthesize.ts'
+import type { SynthesizedStage } from '../infra/synthesize.ts'
 
 const Dimensions = z.array(z.object({ Name: z.string(), Value: z.string() })).default([])
 const Filter = z.object({
@@ -68,7 +68,7 @@ type Point = {
  * Simulates CloudWatch with the metric filters, rules and alarms of a stage's template. Tests feed log lines and metrics by
  * minute and read the alarms that are on. Throws for patterns, expressions and statistics that the template does not use.
  */
-export function createCloudWatch({ ofType }: Pick<Synthesized, 'ofType'>) {
+export function createCloudWatch({ ofType }: Pick<SynthesizedStage, 'ofType'>) {
   const parsed = <T extends z.ZodType>(type: string, form: T) =>
     Object.entries(ofType(type)).map(([id, properties]) => [id, form.parse(properties)] as const)
   const filters = parsed('AWS::Logs::MetricFilter', Filter)

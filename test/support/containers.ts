@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { vi } from 'vitest'
 import { loadHandler, startGateway } from '../../sandbox/gateway.ts'
 import { invokeFunction, lambdaContext } from '../../sandbox/lambda-context.ts'
-import { callerOf, GATEWAY, type Service } from './service.ts'
+import { createVerifyingCaller, GATEWAY, type Service } from './service.ts'
 
 /** Simulated Lambda containers, one per function, on the same backends. */
 export type Containers = {
@@ -29,7 +29,7 @@ export async function startContainers(service: Service): Promise<Containers> {
   }
   const { url: baseUrl, consume, stop } = await startGateway({ ...GATEWAY, handlerOf })
   return {
-    service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) },
+    service: { ...service, baseUrl, consume, call: createVerifyingCaller({ ...service, baseUrl }) },
     run: async (name, event) =>
       invokeFunction(await handlerOf(name), event, lambdaContext(name, randomUUID(), TIMEOUT_MS)),
     stop,

@@ -12,7 +12,7 @@ import { lagoonAbi } from '../../lib/protocols/lagoon/abi.ts'
  * Simulated contracts. `answers` maps a function name to its result, or to a function of arguments and contract address. A call
  * of any other function reverts. `words` maps storage slots to their values; other slots are zero.
  */
-export type Contracts = {
+export type SimulatedContracts = {
   readonly answers: Readonly<Record<string, unknown>>
   readonly words?: Readonly<Record<Hex, bigint>>
 }
@@ -24,13 +24,13 @@ const FUNCTIONS = new Map(
 )
 
 /** Runs a plan of storage reads and contract calls on simulated contracts. Throws the errors of the plan's `parse`. */
-export function runReadPlan<T>({ slots, calls, parse }: ReadPlan<T>, contracts: Contracts): T {
+export function runReadPlan<T>({ slots, calls, parse }: ReadPlan<T>, contracts: SimulatedContracts): T {
   const words = slots.map((slot) => contracts.words?.[slot] ?? 0n)
   return parse({ words, answers: calls.map((call) => answerOf(call, contracts)) })
 }
 
 /** Creates a ChainReader of simulated contracts. Only `read` and `readOne` work. */
-export function createContractsReader(contracts: Contracts): ChainReader {
+export function createContractsReader(contracts: SimulatedContracts): ChainReader {
   const reader: Partial<Record<keyof ChainReader, unknown>> = {
     read: async (plans: readonly ReadPlan<unknown>[]) => ({
       values: plans.map((plan) => runReadPlan(plan, contracts)),
@@ -40,7 +40,7 @@ export function createContractsReader(contracts: Contracts): ChainReader {
   return reader as ChainReader
 }
 
-function answerOf({ to, data, decode }: ContractCall<unknown>, { answers }: Contracts): unknown {
+function answerOf({ to, data, decode }: ContractCall<unknown>, { answers }: SimulatedContracts): unknown {
   const item = FUNCTIONS.get(data.slice(0, 10) as Hex)
   if (!item) throw new Error(`No ABI has the function ${data.slice(0, 10)}.`)
   const { args = [] } = decodeFunctionData({ abi: [item], data })

@@ -42,7 +42,7 @@ const NAMESPACES: Readonly<Record<string, string>> = {
 const CREATED = Date.parse('2026-11-01T10:00:00Z')
 
 /** Error responses with the texts that AWS returns. */
-export const REFUSALS = {
+export const AWS_ERRORS = {
   expired: { status: 403, code: 'ExpiredToken', message: 'The security token included in the request is expired' },
   unknown: {
     status: 403,

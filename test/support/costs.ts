@@ -12,14 +12,14 @@ import { COUNTS_FILE, type Counts, type EndpointCounts } from '../../scripts/cos
 import { fillMarket } from '../../scripts/load/market.ts'
 import type { Containers } from './containers.ts'
 import { findEndpoint } from './examples.ts'
-import { isReading, type Meter, type Metered } from './meter.ts'
+import { isReading, type Meter, type MeteredRequest } from './meter.ts'
 import type { Service } from './service.ts'
 
 type Call = Service['call']
 
-function countsOf(metered: readonly Metered[]): Counts {
-  const of = (...kinds: readonly Metered['kind'][]) => metered.filter(({ kind }) => kinds.includes(kind))
-  const roundsOf = (...kinds: readonly Metered['kind'][]) => new Set(of(...kinds).map(({ round }) => round)).size
+function countsOf(metered: readonly MeteredRequest[]): Counts {
+  const of = (...kinds: readonly MeteredRequest['kind'][]) => metered.filter(({ kind }) => kinds.includes(kind))
+  const roundsOf = (...kinds: readonly MeteredRequest['kind'][]) => new Set(of(...kinds).map(({ round }) => round)).size
   const units = (reads: boolean) =>
     of('table')
       .filter(({ asked: [action = ''] }) => isReading(action) === reads)
@@ -34,7 +34,7 @@ function countsOf(metered: readonly Metered[]): Counts {
   }
 }
 
-function timesOf(metered: readonly Metered[]): Record<string, number> {
+function timesOf(metered: readonly MeteredRequest[]): Record<string, number> {
   const groups = Map.groupBy(
     metered.flatMap(({ asked }) => asked),
     (name) => name,
@@ -79,7 +79,7 @@ export function compareCounts(part: object): string[] {
   const file = Json.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
   const counted = Json.parse(compacted(part))
   const written = Object.fromEntries(Object.keys(counted).map((name) => [name, file[name]]))
-  if (process.env['COSTS'] !== 'write') return differences(counted, written)
+  if (process.env['COSTS'] !== 'write') return listDifferences(counted, written)
   writeFileSync(COUNTS_FILE, `${lines({ ...file, ...Json.parse(withKnownBytes(counted, written)) })}\n`)
   return []
 }
@@ -105,7 +105,7 @@ function isEmptyPart(name: string, value: unknown): boolean {
  */
 function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
   const { data } = Json.safeParse(counted)
-  if (!data) return differences(counted, written, place).length === 0 ? written : counted
+  if (!data) return listDifferences(counted, written, place).length === 0 ? written : counted
   const before = Json.safeParse(written).data ?? {}
   return Object.fromEntries(
     Object.entries(data).map(([name, one]) => [name, withKnownBytes(one, before[name], `${place}.${name}`)]),
@@ -129,11 +129,11 @@ const DEPTH = 3
  * Compares new counts with stored counts. Returns one line per difference, which begins with the JSON path of the
  * count.
  */
-export function differences(counted: unknown, written: unknown, place = ''): string[] {
+export function listDifferences(counted: unknown, written: unknown, place = ''): string[] {
   const [one, other] = [counted, written].map((side) => Json.safeParse(side).data)
   if (one && other) {
     const names = new Set([...Object.keys(one), ...Object.keys(other)])
-    return [...names].flatMap((name) => differences(one[name], other[name], place ? `${place}.${name}` : name))
+    return [...names].flatMap((name) => listDifferences(one[name], other[name], place ? `${place}.${name}` : name))
   }
   if (counted === written || (place.includes('.bytes.') && isNear(Number(counted), Number(written)))) return []
   return [`${place}: ${textOf(written)} before, ${textOf(counted)} now`]
@@ -148,11 +148,11 @@ function isNear(counted: number, written: number): boolean {
 }
 
 /** Number of tokens that the real market lists have for all chains. */
-export const TOKENS = 2_400
+export const MARKET_TOKEN_COUNT = 2_400
 
 /**
  * Counts the requests of every scheduled job on every chain. Each job runs in a warm Lambda container after three
- * blocks without events. The least frequent jobs run first. The other jobs find `TOKENS` stored tokens, as many as the
+ * blocks without events. The least frequent jobs run first. The other jobs find `MARKET_TOKEN_COUNT` stored tokens, as many as the
  * real market has.
  */
 export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
@@ -166,7 +166,7 @@ export async function countJobs({ run }: Containers, { tables, backends }: Servi
       const { chainId } = z.object({ chainId: z.int().optional() }).parse(input)
       counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: counted, everyMinutes }
     }
-    if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), TOKENS)
+    if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), MARKET_TOKEN_COUNT)
   }
   return counts
 }
@@ -301,7 +301,7 @@ function sum(counts: readonly number[]): number {
 /**
  * Counts requests and response bytes of the calls that two users make alternately. The first user meets cold Lambda containers.
  */
-export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'baseUrl' | 'apiKey'>) {
+export function createCostMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'baseUrl' | 'apiKey'>) {
   const endpoints: Record<string, Partial<EndpointCounts>> = {}
   const during = async (work: () => Promise<unknown>) => countsOf(await meter.during(work))
   return {
@@ -328,7 +328,7 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
           else if (temperature === 'warm') {
             const again = () =>
               during(async () => {
-                counted.bytes = await receive(`${baseUrl}${path}`, headers)
+                counted.bytes = await measureResponse(`${baseUrl}${path}`, headers)
               })
             // The first repetition may also write to the table: the container leases more units of the key's request
             // rate. The cost model adds such writes separately. So only the second repetition is counted.
@@ -346,7 +346,7 @@ export function costMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service, 'base
  * Adds a field `oneHost` to each endpoint's counts: the node requests if each chain has only one node host. `others`
  * has the counts that were measured with such chains.
  */
-export function ofOneHost(
+export function addOneHostCounts(
   endpoints: Readonly<Record<string, Partial<EndpointCounts>>>,
   others: Readonly<Record<string, Partial<EndpointCounts>>>,
 ): Record<string, Partial<EndpointCounts>> {
@@ -372,7 +372,7 @@ function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCou
 }
 
 /** Sends a GET request and returns the size of the response's headers and body in bytes. */
-export async function receive(url: string, headers: Record<string, string>): Promise<EndpointCounts['bytes']> {
+export async function measureResponse(url: string, headers: Record<string, string>): Promise<EndpointCounts['bytes']> {
   const { rawHeaders, bytes } = await sendHttpRequest(url, { method: 'GET', headers })
   return bytesOf(rawHeaders, bytes)
 }

@@ -11,7 +11,7 @@ import {
 import { createRpc } from '../../lib/chain/nodes.ts'
 import { type ChainReader, createChainReader } from '../../lib/chain/reader.ts'
 import { evmChain } from '../../lib/chain/registry.ts'
-import { BLOCK_NUMBER, BLOCK_TIME } from './chain-answers.ts'
+import { BLOCK_NUMBER_SELECTOR, BLOCK_TIME_SELECTOR } from './chain-answers.ts'
 import { memoryDynamo } from './memory-dynamo.ts'
 import { MULTICALL_ABI } from './oracles.ts'
 import { openTables, TEST_TABLES } from './tables.ts'
@@ -80,7 +80,7 @@ type Filter = { readonly address: string[]; readonly fromBlock: Hex; readonly to
  * Simulates Base with synchronous vaults and blocks of 200 ms, at a node with these limits. `counts` has the node's requests,
  * calls and sent bytes.
  */
-export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
+export function createCountingChain(clock: VirtualClock, { mostCalls, mostBlocks, delayMs }: NodeLimits) {
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
   const counts = { requests: 0, calls: 0, bytes: 0 }
@@ -116,8 +116,8 @@ export function createCountedChain(clock: VirtualClock, { mostCalls, mostBlocks,
   }
 
   function viewOf(selector: string): Hex {
-    if (selector === BLOCK_NUMBER) return numberToHex(state.head, { size: 32 })
-    if (selector === BLOCK_TIME) return numberToHex(timeOf(state.head), { size: 32 })
+    if (selector === BLOCK_NUMBER_SELECTOR) return numberToHex(state.head, { size: 32 })
+    if (selector === BLOCK_TIME_SELECTOR) return numberToHex(timeOf(state.head), { size: 32 })
     return numberToHex(selector === TOTAL_ASSETS ? state.totalAssets : 1_000_000n, { size: 32 })
   }
 
@@ -221,7 +221,7 @@ export function buildDepositEvent(address: Address, block: number, shares: bigin
 }
 
 /** Creates tables in memory that respond after a delay on the virtual clock. `requests` returns the number of requests. */
-export function createCountedTables(clock: VirtualClock, delayMs: number) {
+export function createCountingTables(clock: VirtualClock, delayMs: number) {
   const memory = memoryDynamo({ now: clock.now })
   memory.hold = () => clock.wait(delayMs)
   return { tables: openTables(memory.dynamo, TEST_TABLES), requests: () => memory.tries.length }

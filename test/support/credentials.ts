@@ -8,7 +8,7 @@ export type CreationOptions = {
 }
 
 /** Deviations from a valid credential or login. Tests send them to the service, which must notice them. */
-export type Faults = {
+export type CredentialFaults = {
   readonly challenge?: string
   readonly origin?: string | undefined
   readonly type?: string
@@ -51,7 +51,10 @@ export function somePasskey(
   let counter = 0
   let userHandle = ''
 
-  const authenticatorData = ({ rpId = 'localhost', flags = 5, counter: given }: Faults, rest = Buffer.alloc(0)) => {
+  const authenticatorData = (
+    { rpId = 'localhost', flags = 5, counter: given }: CredentialFaults,
+    rest = Buffer.alloc(0),
+  ) => {
     counter = given ?? counter
     const count = Buffer.alloc(4)
     count.writeUInt32BE(counter)
@@ -66,7 +69,7 @@ export function somePasskey(
      */
     create(
       { challenge, user, excludeCredentials = [] }: CreationOptions,
-      { attestation = 'none', certify, ...faults }: Faults & Attesting = {},
+      { attestation = 'none', certify, ...faults }: CredentialFaults & Attesting = {},
     ) {
       const kept = new Set(authenticator.values())
       if (excludeCredentials.some((excluded) => kept.has(excluded.id))) throw new Error('InvalidStateError')
@@ -93,7 +96,7 @@ export function somePasskey(
         },
       }
     },
-    get({ challenge }: { challenge: string }, faults: Faults = {}) {
+    get({ challenge }: { challenge: string }, faults: CredentialFaults = {}) {
       if (userHandle && authenticator.get(userHandle) !== id) throw new Error('NotAllowedError')
       const clientData = clientDataOf('webauthn.get', challenge, { origin: ORIGIN, ...faults })
       const authData = authenticatorData({ flags: 5, ...faults })
@@ -138,7 +141,7 @@ export function someKeyPair(
     id,
     create<Extra extends object>(
       { challenge }: CreationOptions,
-      faults: Faults = {},
+      faults: CredentialFaults = {},
       { kind = 'Key', ...extra }: { kind?: string } & Extra = {} as Extra,
     ) {
       const clientData = clientDataOf('key.create', challenge, faults)
@@ -156,7 +159,7 @@ export function someKeyPair(
         ...extra,
       }
     },
-    get({ challenge }: { challenge: string }, faults: Faults = {}, kind = 'Key') {
+    get({ challenge }: { challenge: string }, faults: CredentialFaults = {}, kind = 'Key') {
       const clientData = clientDataOf('key.get', challenge, faults)
       const signed = faults.signature ? Buffer.from('else') : clientData
       return {
@@ -171,12 +174,12 @@ export function someKeyPair(
   }
 }
 
-function clientDataOf(usualType: string, usualChallenge: string, faults: Faults): Buffer {
+function clientDataOf(usualType: string, usualChallenge: string, faults: CredentialFaults): Buffer {
   const { type = usualType, challenge = usualChallenge, origin, crossOrigin, clientData = JSON.stringify } = faults
   return Buffer.from(clientData({ type, challenge, ...(origin && { origin }), ...(crossOrigin && { crossOrigin }) }))
 }
 
-function coseKey(key: KeyObject, { algorithm, padding }: Faults): Buffer {
+function coseKey(key: KeyObject, { algorithm, padding }: CredentialFaults): Buffer {
   const { kty, x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' })
   const bytes = (text: string) => Buffer.from(text, 'base64url')
   const besides: [number, Uint8Array][] = padding ? [[2, padding]] : []

@@ -13,14 +13,30 @@ import { startProviders } from '../../sandbox/providers.ts'
 import type { Relayer, TrackedDeposit } from '../../sandbox/relayer.ts'
 import { transact } from '../../sandbox/transactions.ts'
 import { createChainClient } from './chain-client.ts'
-import { COIN, decodeBridgeDeposit, HANDLER, MESSAGE, POOLS, TOKEN_ABI, transaction, WETH } from './oracles.ts'
-import { test as base, type HttpReply, type Service, senderOn, startAnew, type UnsignedTransaction } from './service.ts'
+import {
+  buildTransaction,
+  COIN,
+  decodeBridgeDeposit,
+  HANDLER,
+  MESSAGE_PARAMETERS,
+  POOLS,
+  TOKEN_ABI,
+  WETH,
+} from './oracles.ts'
+import {
+  test as base,
+  createTransactionSender,
+  type HttpReply,
+  type Service,
+  startNewContainers,
+  type UnsignedTransaction,
+} from './service.ts'
 import type { TestVault } from './vaults.ts'
 
 const EXCLUSIVITY_SECONDS = 3
 
 /** Quote in the format of the bridge's API, with the fields that tests read or change. */
-export type Offer = {
+export type BridgeApiQuote = {
   readonly outputAmount: string
   readonly timestamp: string
   readonly fillDeadline: string
@@ -28,23 +44,23 @@ export type Offer = {
   readonly [field: string]: unknown
 }
 
-type Quoted = { readonly request: ProviderRequest; readonly offer: Offer }
+type Quoted = { readonly request: ProviderRequest; readonly offer: BridgeApiQuote }
 
 /** Controls and records the simulated bridge API from which the service requests quotes. */
-export type Bridge = {
+export type SimulatedBridgeApi = {
   /** Returns the recorded quotes for deposits into this vault. Quotes of a previous test that arrive late are excluded. */
   quotesFor(vault: Pick<TestVault, 'address'>): Quoted[]
   /** Returns the quote from which the service built the bridge transfer in `reply`. Throws if no recorded quote fits. */
   quoteBehind(reply: HttpReply): Quoted
   /** Replaces the bridge API's responses to quote requests. */
   answer: FakeService['rewrite']
-  changeQuote(change: (offer: Offer) => unknown): void
+  changeQuote(change: (offer: BridgeApiQuote) => unknown): void
 }
 
-function listenTo(api: FakeService): Bridge {
+function listenTo(api: FakeService): SimulatedBridgeApi {
   const quotes: Quoted[] = []
   const messageOf = ({ request }: Quoted) => request.url.searchParams.get('message') ?? ''
-  const bridge: Bridge = {
+  const bridge: SimulatedBridgeApi = {
     answer: undefined,
     quotesFor({ address }) {
       const named = address.slice(2).toLowerCase()
@@ -60,19 +76,19 @@ function listenTo(api: FakeService): Bridge {
       return quoted
     },
     changeQuote(change) {
-      bridge.answer = (reply) => ({ ...reply, body: change(reply.body as Offer) })
+      bridge.answer = (reply) => ({ ...reply, body: change(reply.body as BridgeApiQuote) })
     },
   }
   api.rewrite = (reply: ProviderReply, request: ProviderRequest) => {
     if (request.url.pathname !== '/api/suggested-fees') return reply
-    quotes.push({ request, offer: reply.body as Offer })
+    quotes.push({ request, offer: reply.body as BridgeApiQuote })
     return bridge.answer ? bridge.answer(reply, request) : reply
   }
   return bridge
 }
 
 /** Test fixtures of cross-chain deposits: the running service, and `bridge`, which records the quote requests. */
-export const test = base.extend('bridge', ({ service }, { onCleanup }): Bridge => {
+export const test = base.extend('bridge', ({ service }, { onCleanup }): SimulatedBridgeApi => {
   const { acrossApi } = service.backends.providers
   onCleanup(() => {
     acrossApi.rewrite = undefined
@@ -108,7 +124,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
   const client = createChainClient(source)
   const destination = createChainClient(vault.chain)
   const onToken = (account: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
-    transact(source, [transaction(account, token.address, functionName, [to, amount])])
+    transact(source, [buildTransaction(account, token.address, functionName, [to, amount])])
   const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<TrackedDeposit> => {
     const transactionHash = receipts.at(-1)?.transactionHash
     const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
@@ -214,7 +230,7 @@ export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault,
       return vault.claimWithdrawal(user, { dstChainId: destination.chainId, dstToken: token.address, ...more })
     },
     approve: (owner: Address, amount: bigint) =>
-      transact(vault.chain, [transaction(owner, vault.token, 'approve', [pool, amount])]),
+      transact(vault.chain, [buildTransaction(owner, vault.token, 'approve', [pool, amount])]),
     allowance: (owner: Address) =>
       readContract(source, { address: vault.token, abi: TOKEN_ABI, functionName: 'allowance', args: [owner, pool] }),
     /** Fills the bridge deposit in the last of these receipts. Throws if the relayer refuses to fill. */
@@ -230,14 +246,14 @@ export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault,
 }
 
 /** Starts the service in new containers with these chains, a bridge API of its own and its own configuration. */
-export async function startConfigured(
+export async function startConfiguredService(
   service: Service,
   options: {
     readonly chains?: Service['backends']['chains']
     readonly relayer?: Relayer
     readonly bridge?: z.input<typeof BridgeApi>
   } = {},
-): Promise<{ service: Service; bridge: Bridge; stop: () => Promise<void> }> {
+): Promise<{ service: Service; bridge: SimulatedBridgeApi; stop: () => Promise<void> }> {
   const { chains = service.backends.chains, relayer = service.backends.relayer } = options
   const config = { rpcUrls: {}, bridge: {} }
   const key = createSigningKey(new Date())
@@ -250,7 +266,7 @@ export async function startConfigured(
   config.bridge = { url: `${providers.url}/api`, ...options.bridge }
 
   process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = providers.url
-  const anew = await startAnew({ ...service, backends: { ...service.backends, signingKey: publicKeyOf(key) } })
+  const anew = await startNewContainers({ ...service, backends: { ...service.backends, signingKey: publicKeyOf(key) } })
   // The container reads its configuration once, at this first request. Afterwards the environment variable can be reset.
   await anew.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
     body: { vaultAddress: HANDLER, userAddress: HANDLER, amount: '1' },
@@ -278,7 +294,7 @@ export async function startConfigured(
         await service.tables.deposits.deleteMany(pins)
         return apiKey
       },
-      send: senderOn(chains),
+      send: createTransactionSender(chains),
     },
     bridge: listenTo(providers.acrossApi),
     async stop() {
@@ -290,8 +306,8 @@ export async function startConfigured(
 
 /** Calls the bridge's handler contract with one contract call, as anybody can do without a bridge deposit. */
 export async function callHandler(chain: LocalChain, from: Address, target: Address, callData: Hex): Promise<void> {
-  const message = encodeAbiParameters(MESSAGE, [
+  const message = encodeAbiParameters(MESSAGE_PARAMETERS, [
     { calls: [{ target, callData, value: 0n }], fallbackRecipient: zeroAddress },
   ])
-  await transact(chain, [transaction(from, HANDLER, 'handleV3AcrossMessage', [target, 0n, from, message])])
+  await transact(chain, [buildTransaction(from, HANDLER, 'handleV3AcrossMessage', [target, 0n, from, message])])
 }

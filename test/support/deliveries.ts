@@ -14,16 +14,16 @@ import { webhooksStore } from '../../lib/webhooks/store.ts'
 import type { Webhook } from '../../lib/webhooks/webhook.ts'
 import type { Connection } from './memory-dynamo.ts'
 import { TEST_TABLES } from './tables.ts'
-import { type Gate, gated, passing, someWebhook, someWebhookEvent } from './webhooks.ts'
+import { createGatedDynamo, type Gate, PASSING_GATE, someWebhook, someWebhookEvent } from './webhooks.ts'
 
 /** Time at which the simulated delivery clock starts, in milliseconds since 1970. */
-export const START = Date.parse('2026-11-02T00:00:00.000Z')
+export const CLOCK_START = Date.parse('2026-11-02T00:00:00.000Z')
 /** Key from which the service derives the signing secret of each webhook. */
-export const KEY = 'k'.repeat(64)
+export const SECRET_DERIVATION_KEY = 'k'.repeat(64)
 /** Result of a webhook delivery: the receiver accepts with status 200. */
-export const OK: SendResult = { delivered: true, status: 200 }
-export const DOWN: SendResult = { delivered: false, reason: 'status', status: 500 }
-export const REFUSED: SendResult = { delivered: false, reason: 'status', status: 404 }
+export const DELIVERED: SendResult = { delivered: true, status: 200 }
+export const FAILED_WITH_500: SendResult = { delivered: false, reason: 'status', status: 500 }
+export const FAILED_WITH_404: SendResult = { delivered: false, reason: 'status', status: 404 }
 
 const VISIBILITY_MS = 180_000
 const BATCH = 10
@@ -48,8 +48,8 @@ type Options = { readonly choose?: (below: number) => number; readonly clientId?
 
 /** Simulates the webhook deliveries of one API client, with a table, queue, receivers and clock of its own. */
 export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLIENT = 'clientAAAA' }: Options = {}) {
-  const open = (gate: Gate = passing) => createTable(gated(dynamo, gate), TEST_TABLES.webhooks)
-  let time = START
+  const open = (gate: Gate = PASSING_GATE) => createTable(createGatedDynamo(dynamo, gate), TEST_TABLES.webhooks)
+  let time = CLOCK_START
   let ids = 0
   let queue: Queued[] = []
   const webhooks = webhooksStore(open())
@@ -73,13 +73,13 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
     ...{ webhooks, log },
     got: [] as ReceivedDelivery[],
     queue: () => queue,
-    enqueue: enqueueAt(passing),
+    enqueue: enqueueAt(PASSING_GATE),
     keyOf: ({ id }: Pick<Webhook, 'id'>) => ({ clientId: CLIENT, webhookId: id }),
     clock: () => time,
     pass: (ms: number) => {
       time += ms
     },
-    respond: (_: ReceivedDelivery): SendResult | Promise<SendResult> => OK,
+    respond: (_: ReceivedDelivery): SendResult | Promise<SendResult> => DELIVERED,
     async register(overrides: Partial<Webhook> = {}): Promise<Webhook> {
       const webhook = someWebhook(CLIENT, overrides)
       if (!(await webhooks.add(CLIENT, webhook))) throw new Error('Not registered.')
@@ -90,7 +90,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
       const [stored] = await attempts.list([{ clientId: CLIENT, webhookId: webhook.id }])
       return selectAttempts(webhook, stored?.attempts)
     },
-    async publish(notices: number | readonly Notice[], gate = passing): Promise<void> {
+    async publish(notices: number | readonly Notice[], gate = PASSING_GATE): Promise<void> {
       const from = typeof notices === 'number' ? ((await log.getHeads([CLIENT])).get(CLIENT)?.next ?? 1) : 0
       const all =
         typeof notices === 'number'
@@ -98,14 +98,14 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
           : notices
       await publishNotices(
         {
-          eventLog: appendingLogStore(createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)),
+          eventLog: appendingLogStore(createTransactingTable(createGatedDynamo(dynamo, gate), TEST_TABLES.webhooks)),
           ...{ webhooks: webhooksStore(open(gate)), enqueue: enqueueAt(gate), now: () => time, random: () => 0 },
         },
         all,
         () => [CLIENT],
       )
     },
-    resume: (webhook: Webhook, isAnew: boolean, gate = passing) =>
+    resume: (webhook: Webhook, isAnew: boolean, gate = PASSING_GATE) =>
       resumeWebhook(
         {
           ...{ webhooks: webhooksStore(open(gate)), attempts: attemptsStore(open(gate)) },
@@ -115,7 +115,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
         { isAnew },
       ),
     /** Passes a batch of due messages to the delivery function. `gate` can abort the function at any database request. */
-    async take(gate = passing): Promise<void> {
+    async take(gate = PASSING_GATE): Promise<void> {
       const due = queue.filter(({ at }) => at <= time)
       const batch: Queued[] = []
       while (batch.length < BATCH && due.length > 0) batch.push(...due.splice(choose?.(due.length) ?? 0, 1))
@@ -130,9 +130,9 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
         {
           ...{
             webhooks: webhooksStore(open(gate)),
-            eventLog: appendingLogStore(createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)),
+            eventLog: appendingLogStore(createTransactingTable(createGatedDynamo(dynamo, gate), TEST_TABLES.webhooks)),
           },
-          ...{ attempts: attemptsStore(open(gate)), webhookKeys: [KEY], enqueue: enqueueAt(gate) },
+          ...{ attempts: attemptsStore(open(gate)), webhookKeys: [SECRET_DERIVATION_KEY], enqueue: enqueueAt(gate) },
           ...{ now: () => time, random: () => 0 },
           postpone: (receipt, seconds) =>
             gate(async () => {

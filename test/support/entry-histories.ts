@@ -23,7 +23,7 @@ const STEP = fc.oneof(
  * waiting events. Some events lack the entry's fields or its id. Some deliveries find the receiver's table locked, arrive late
  * or never arrive.
  */
-export const HISTORY = fc.array(STEP, { minLength: 10, maxLength: 80 })
+export const HISTORY_STEPS = fc.array(STEP, { minLength: 10, maxLength: 80 })
 /** One step of a random history. */
 export type Step = typeof STEP extends fc.Arbitrary<infer Of> ? Of : never
 
@@ -36,7 +36,12 @@ export type Entry = {
 }
 
 /** Published webhook event, reduced to the fields that tests read. */
-export type Logged = { readonly id: string; readonly type: string; readonly sequence: number; readonly final: boolean }
+export type PublishedEvent = {
+  readonly id: string
+  readonly type: string
+  readonly sequence: number
+  readonly final: boolean
+}
 
 type Change = { readonly id: string; readonly entry: Entry }
 type Early = { readonly eventId: string; readonly isNamed: boolean }
@@ -52,7 +57,7 @@ const FINAL_DEPTH = 5
 export function createHistory(name: string, userAddress: string) {
   let blocks: Change[][] = [[]]
   let [changes, finalBlock] = [0, 0]
-  const log: Logged[] = []
+  const log: PublishedEvent[] = []
   const early = new Map<Change, Early>()
   /** Ids of deposits and withdrawals whose reverted event lacked the id. A receiver cannot find these entries. */
   const unclear = new Set<string>()

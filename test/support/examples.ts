@@ -49,15 +49,15 @@ export function buildExample(
  * Returns the new example, but keeps the old numbers and the old texts with digits: hashes, times, addresses, ids. Such values
  * differ at each run. So a diff of the examples shows only real changes.
  */
-export function keepKnown(known: unknown, next: unknown): unknown {
+export function keepKnownValues(known: unknown, next: unknown): unknown {
   if (typeof known === 'number' && typeof next === 'number') return known
   if (typeof known === 'string' && typeof next === 'string') return [known, next].every(hasDigit) ? known : next
   if (typeof known !== 'object' || typeof next !== 'object' || known === null || next === null) return next
   const values = new Map(Object.entries(known))
-  if (Array.isArray(next)) return next.map((item, index) => keepKnown(values.get(`${index}`), item))
+  if (Array.isArray(next)) return next.map((item, index) => keepKnownValues(values.get(`${index}`), item))
   const fields = Object.entries(next).map(([name, field]) => {
     const before = values.get(name)
-    return [name, BY_CHANCE.includes(name) && typeof before === typeof field ? before : keepKnown(before, field)]
+    return [name, BY_CHANCE.includes(name) && typeof before === typeof field ? before : keepKnownValues(before, field)]
   })
   return Object.fromEntries(fields)
 }

@@ -49,20 +49,20 @@ async function readPages(path: string): Promise<string> {
 
 /** Compiles the code blocks and checks their format. Throws the output of the compiler or formatter if they find a problem. */
 export function checkSnippets({ folder, snippets }: Guide, project: string): void {
-  execute('tsc', '--project', join(folder, project), '--checkers', '1')
+  runCommand('tsc', '--project', join(folder, project), '--checkers', '1')
   const files = [...snippets.keys()].map((name) => join(folder, name))
-  execute('biome', 'format', '--colors=off', '--vcs-enabled=false', ...files)
+  runCommand('biome', 'format', '--colors=off', '--vcs-enabled=false', ...files)
 }
 
 /** Runs a command and returns its output. Throws the output if the command fails. */
-export function execute(command: string, ...args: readonly string[]): string {
+export function runCommand(command: string, ...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} failed: ${stdout}${stderr}`)
   return stdout
 }
 
 /** Lists the exported functions that neither the code blocks nor their tests call. `tests` is the source text of the tests. */
-export function listUncalled(snippets: Guide['snippets'], tests: string): string[] {
+export function listUncalledFunctions(snippets: Guide['snippets'], tests: string): string[] {
   const code = [...snippets.values()].join('')
   const exported = [...code.matchAll(/^export (?:async )?(?:function|const) ([a-z]\w*)/gm)].map(([, name = '']) => name)
   const callers = tests + code.replaceAll(/(function|const) \w+/g, '')
@@ -79,7 +79,7 @@ function configure(text: string, constants: Readonly<Record<string, string>>): s
 
 async function installClient(folder: string): Promise<void> {
   const target = join(folder, 'node_modules', '@vaultline', 'client')
-  execute('tsc', '--project', 'client', '--outDir', join(target, 'dist'))
+  runCommand('tsc', '--project', 'client', '--outDir', join(target, 'dist'))
   await cp('client/package.json', join(target, 'package.json'))
 }
 
@@ -89,7 +89,7 @@ export function listModules(snippets: Guide['snippets']): string[] {
 }
 
 /** Bundles the code blocks into a browser script. The script's global `guide` maps each file name to the file's exports. */
-export async function bundleForPages({ folder, snippets }: Guide): Promise<string> {
+export async function bundleSnippets({ folder, snippets }: Guide): Promise<string> {
   const forPages = listModules(snippets).filter((name) => !snippets.get(name)?.includes("from 'node:"))
   const exports = forPages.map((name) => `export * as ${JSON.stringify(name)} from './${name}'`)
   const { outputFiles } = await build({

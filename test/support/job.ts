@@ -22,7 +22,7 @@ import type { Tables } from './tables.ts'
  * Creates all services of the job refresh-chain except its chain reader and clock. `messages` collects the queue messages that
  * the job sends for groups of vaults.
  */
-export function jobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
+export function createJobServices({ clients, deposits, webhooks }: Pick<Tables, 'clients' | 'deposits' | 'webhooks'>) {
   const messages: z.output<typeof contract.message>[] = []
   const [records, prices] = [recordingStore(deposits), priceStore(deposits)]
   const services = {
@@ -61,7 +61,7 @@ export function someVaults(count: number): VaultOnChain[] {
 /**
  * Stores vaults in the table from which the job lists them. `clientsOf` returns the ids of the API clients that use a vault.
  */
-export async function listVaults(
+export async function storeVaults(
   { clients }: Pick<Tables, 'clients'>,
   vaults: readonly VaultOnChain[],
   clientsOf: (index: number) => readonly string[],

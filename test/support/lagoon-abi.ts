@@ -1,7 +1,7 @@
 import { parseAbi } from 'viem'
 
 /** ABI of all Lagoon versions. Written independently, so that it can reveal mistakes in the tested ABI. */
-export const LAGOON = parseAbi([
+export const LAGOON_ABI = parseAbi([
   'function requestDeposit(uint256 assets, address controller, address owner) payable returns (uint256 requestId)',
   'function requestDeposit(uint256 assets, address controller, address owner, address referral) payable returns (uint256 requestId)',
   'function syncDeposit(uint256 assets, address receiver, address referral) payable returns (uint256 shares)',

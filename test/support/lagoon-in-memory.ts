@@ -1,7 +1,7 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex } from 'viem'
 import { CHAINS } from '../../lib/chain/registry.ts'
 import type { LagoonVault } from '../../lib/protocols/lagoon/vault.ts'
-import type { Contracts } from './contracts-in-memory.ts'
+import type { SimulatedContracts } from './contracts-in-memory.ts'
 
 const [VAULT, ASSET, SILO, SAFE, MANAGER] = ['11', '12', '13', '14', '15'].map(
   (end) => `0x${'0'.repeat(38)}${end}`,
@@ -75,7 +75,7 @@ const SETTLED = 2
 /**
  * Builds the simulated contracts of a Lagoon vault. Facts that are left out are those of an open v0.6 vault without requests.
  */
-export function lagoonContracts(facts: Partial<LagoonFacts>): Contracts {
+export function lagoonContracts(facts: Partial<LagoonFacts>): SimulatedContracts {
   const all = { ...PLAIN, ...facts }
   const { rates, settlement } = all
   const settled = BigInt(mappingSlot(BigInt(SETTLED), ERC7540 + 4n))

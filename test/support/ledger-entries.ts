@@ -25,7 +25,7 @@ export function ledgerPosition(index: number) {
 }
 
 /** State of an account that never used the vault. */
-export const NOTHING: LiveAccount = {
+export const UNUSED_ACCOUNT: LiveAccount = {
   pendingAssets: 0n,
   claimableAssets: 0n,
   claimableShares: 0n,
@@ -50,7 +50,7 @@ export type UnlocatedEntry = LedgerEntry extends infer M
     : never
   : never
 /** Adds block and time to ledger entries, in order. */
-export const inOrder = (given: readonly UnlocatedEntry[]): LedgerEntry[] =>
+export const locateEntries = (given: readonly UnlocatedEntry[]): LedgerEntry[] =>
   given.map((entry, index) => ({ ...ledgerPosition(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const step: fc.Arbitrary<Step> = fc.oneof(

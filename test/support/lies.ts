@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, numberToHex, padHex } from 'viem'
 import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import type { Wire } from './wire.ts'
+import type { RecordingProxy } from './wire.ts'
 
 /** Storage words that a lying node reports instead of the real ones. Contract addresses and slots are in lower case. */
 export type StorageOverrides = Readonly<Record<Address, Readonly<Record<Hex, Hex>>>>
@@ -36,7 +36,7 @@ type Call = { readonly method: string; readonly params: readonly unknown[] }
 type Overrides = Readonly<Record<string, object>>
 
 /** Makes a node's proxy report these storage words in all contract calls, simulations and storage reads. */
-export function overrideStorage(wire: Wire, lie: StorageOverrides): void {
+export function overrideStorage(wire: RecordingProxy, lie: StorageOverrides): void {
   const withLie = (overrides: Overrides = {}) => {
     const lower = Object.fromEntries(Object.entries(overrides).map(([address, of]) => [address.toLowerCase(), of]))
     const told = Object.entries(lie).map(([address, stateDiff]) => [address, { ...lower[address], stateDiff }])

@@ -52,5 +52,5 @@ export const test = chainlessTest
   })
 
 /** Sends a GET request to a path below `/portfolio-indexor` of the service. */
-export const get = (service: Service, path: string, key = service.apiKey) =>
+export const requestPortfolio = (service: Service, path: string, key = service.apiKey) =>
   service.call('GET', `/portfolio-indexor${path}`, { key })

@@ -7,17 +7,17 @@ import { createCoinGecko } from '../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../lib/markets/currency.ts'
 import { createDefiLlama } from '../../lib/markets/defillama.ts'
 import { createLiFi } from '../../lib/markets/lifi.ts'
-import { listedCoins } from '../../lib/markets/listed-coins.ts'
+import { createListedCoinLookup } from '../../lib/markets/listed-coins.ts'
 import type { PriceSource } from '../../lib/markets/source.ts'
 import type { FakeService, ProviderReply } from '../../sandbox/fake.ts'
 import { type Providers, startProviders } from '../../sandbox/providers.ts'
 import { createRelayer } from '../../sandbox/relayer.ts'
-import { NO_RATE } from './clients.ts'
+import { UNRESTRICTED_LIMITS } from './clients.ts'
 import { test as base } from './dynamo.ts'
-import { UNLIMITED } from './upstream.ts'
+import { UNLIMITED_BUDGET } from './upstream.ts'
 
 /** Time at which the test clock starts, in milliseconds since 1970. */
-export const START = Date.UTC(2026, 10, 21, 12)
+export const CLOCK_START = Date.UTC(2026, 10, 21, 12)
 
 /** USDC and DAI on Base, for which the simulated market data provider has prices. */
 export const [USDC, DAI] = [
@@ -48,7 +48,7 @@ export function someSource(told: Partial<PriceSource> = {}): PriceSource {
 
 /** Test fixtures of market data: the shared cache in a table and simulated providers, with one clock for both. */
 export const test = base
-  .extend('time', { scope: 'file' }, () => ({ now: START }))
+  .extend('time', { scope: 'file' }, () => ({ now: CLOCK_START }))
   .extend('providers', { scope: 'file' }, async ({ time }, { onCleanup }): Promise<Providers> => {
     const tokens = [USDC, DAI].map((token) => ({ ...token, name: `${token.symbol} of tests` }))
     const chains = [{ chainId: 8453, rpcUrl: 'http://127.0.0.1:1', blockSeconds: undefined, tokens }]
@@ -61,9 +61,9 @@ export const test = base
     onCleanup(() => providers.stop())
     return providers
   })
-  /** Test clock, which starts again at `START` for each test. */
+  /** Test clock, which starts again at `CLOCK_START` for each test. */
   .extend('clock', ({ time }) => {
-    time.now = START
+    time.now = CLOCK_START
     return {
       now: () => time.now,
       pass: (seconds: number) => {
@@ -97,7 +97,7 @@ export const test = base
     const market = createCoinGecko(ask('coingecko'))
     return {
       cache,
-      isListedCoin: listedCoins({ cache }),
+      isListedCoin: createListedCoinLookup({ cache }),
       now: clock.now,
       fakes,
       coinGecko: market,
@@ -107,10 +107,10 @@ export const test = base
   })
 
 /** Arguments that an endpoint's handler gets in addition to the parsed request. */
-export const CALL = {
-  client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(START), vaults: [] },
-  limits: NO_RATE,
-  payFor: () => UNLIMITED,
+export const CALL_CONTEXT = {
+  client: { clientId: 'tests00000', name: 'Tests', createdAt: new Date(CLOCK_START), vaults: [] },
+  limits: UNRESTRICTED_LIMITS,
+  payFor: () => UNLIMITED_BUDGET,
   requestContext: { http: { method: 'GET', path: '/', sourceIp: '127.0.0.1' } },
 }
 

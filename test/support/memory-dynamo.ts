@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Change, Comparison, Condition, Path } from '../../lib/aws/conditions.ts'
-import { placeholders } from '../../lib/aws/expressions.ts'
+import type { AttributePath, Change, Comparison, Condition } from '../../lib/aws/conditions.ts'
+import { createExpressionBuilder } from '../../lib/aws/expressions.ts'
 import {
   type BatchWrite,
   type Item,
@@ -181,7 +181,7 @@ export function memoryDynamo({
     found: (stored: Stored) => Item,
     keyOfPage: (item: Item) => PageKey,
   ): Page & { readonly size: number } {
-    if (filter) checkExpression('FilterExpression', placeholders().condition(filter))
+    if (filter) checkExpression('FilterExpression', createExpressionBuilder().condition(filter))
     const items: Item[] = []
     let [looked, size] = [0, 0]
     for (const candidate of candidates) {
@@ -650,7 +650,7 @@ function checkBatch(keys: readonly ItemKey[], max: number): void {
 
 function checkWrite(write: Write): void {
   checkKey(keyOf(write))
-  const expressions = placeholders()
+  const expressions = createExpressionBuilder()
   if ('changes' in write) {
     checkExpression('UpdateExpression', expressions.update(write.changes))
     checkPaths(write.changes.map(({ path }) => namesOf(path)))
@@ -680,11 +680,11 @@ function namesIn(condition: Condition | undefined): string[] {
   return 'conditions' in condition ? condition.conditions.flatMap(namesIn) : namesOf(condition.path).slice(0, 1)
 }
 
-function namesOf(path: Path): readonly string[] {
+function namesOf(path: AttributePath): readonly string[] {
   return typeof path === 'string' ? [path] : path
 }
 
-function valueAt(item: unknown, path: Path): unknown {
+function valueAt(item: unknown, path: AttributePath): unknown {
   let value = item
   for (const name of namesOf(path)) {
     if (value === undefined || typeOf(value) !== 'M' || !Object.hasOwn(value as object, name)) return undefined
@@ -751,7 +751,7 @@ function updated(before: Item, changes: readonly Change[]): Item {
   for (const change of changes) {
     const names = namesOf(change.path)
     const last = names.at(-1) ?? ''
-    const parent = names.length === 1 ? item : valueAt(item, names.slice(0, -1) as unknown as Path)
+    const parent = names.length === 1 ? item : valueAt(item, names.slice(0, -1) as unknown as AttributePath)
     if (parent === undefined || typeOf(parent) !== 'M') {
       throw invalid('The document path provided in the update expression is invalid for update')
     }

@@ -12,7 +12,7 @@ import { sendHttpRequest } from '../../sandbox/exchange.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
 /** Counted request that a Lambda container of the service sent. */
-export type Metered = {
+export type MeteredRequest = {
   readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
   /** Requested operations: an AWS action, all methods of a JSON-RPC batch, or the first path segment of an HTTP API. */
   readonly asked: readonly string[]
@@ -27,18 +27,18 @@ export type Metered = {
 /** Counts the requests that Lambda containers in this process send. */
 export type Meter = {
   /** Returns the requests that `work` causes, including requests that continue after its promise resolves. */
-  during(work: () => Promise<unknown>): Promise<Metered[]>
+  during(work: () => Promise<unknown>): Promise<MeteredRequest[]>
   stop(): void
 }
 
 /** Blockchain node. `before` runs before each of the node's responses. */
-export type Node = { readonly url: string; readonly before: () => Promise<unknown> }
+export type ChainNode = { readonly url: string; readonly before: () => Promise<unknown> }
 
 type Options = {
   /** URL of the DynamoDB server. Requests to this URL count as table requests. */
   readonly tables: string
   /** Returns the local node that replaces a configured node URL. */
-  readonly nodeAt: (url: string) => Node | undefined
+  readonly nodeAt: (url: string) => ChainNode | undefined
 }
 
 type AwsRequest = {
@@ -70,8 +70,8 @@ const MOCKED = [
  */
 export function startMeter({ tables, nodeAt }: Options): Meter {
   const rounds = createRounds()
-  const metered: Metered[] = []
-  const note = (kind: Metered['kind'], asked: readonly string[], units = 0) =>
+  const metered: MeteredRequest[] = []
+  const note = (kind: MeteredRequest['kind'], asked: readonly string[], units = 0) =>
     metered.push({ kind, asked, units, round: rounds.current() })
 
   const fetchDirectly: Fetch = (url, { method = 'GET', headers, body }) =>

@@ -2,9 +2,9 @@ import type { Address } from 'viem'
 import { expect } from 'vitest'
 import { evmChain } from '../../lib/chain/registry.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
-import { refresh, type viewsFor } from './records.ts'
+import { type createUserViews, runRefreshChain } from './records.ts'
 import type { HttpReply, Service } from './service.ts'
-import type { Silence } from './silence.ts'
+import type { EmptyBlocks } from './silence.ts'
 
 /** Model of a vault, written from the vault's documentation. It predicts the service's responses about an account. */
 export type VaultModel = {
@@ -19,8 +19,8 @@ export type VaultModel = {
 }
 
 /** Asserts that the service returns positions, deposits and withdrawals of these accounts as the models predict. */
-export async function expectAsModelled(
-  views: ReturnType<typeof viewsFor>,
+export async function expectModelledResponses(
+  views: ReturnType<typeof createUserViews>,
   models: readonly VaultModel[],
   accounts: readonly Address[],
 ): Promise<void> {
@@ -48,16 +48,16 @@ export async function expectAsModelled(
  * Adds empty blocks to Base until all earlier blocks are final, and runs the job refresh-chain. Then the containers' cached job
  * progress expires.
  */
-export async function recordAfterSilence(
+export async function recordAfterEmptyBlocks(
   service: Pick<Service, 'pass'>,
   chain: { readonly rpcUrl: string },
-  silence: Silence,
+  silence: EmptyBlocks,
 ): Promise<void> {
   const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
   silence.add(Number(head), 300)
   const { seconds } = evmChain(8453)?.finality ?? { seconds: 0 }
   await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds + 1] }])
   await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
-  await refresh(8453)
+  await runRefreshChain(8453)
   service.pass(31)
 }

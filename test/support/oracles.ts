@@ -8,7 +8,7 @@ import {
   parseAbiParameters,
 } from 'viem'
 import type { LocalTransaction } from '../../sandbox/transactions.ts'
-import { LAGOON } from './lagoon-abi.ts'
+import { LAGOON_ABI } from './lagoon-abi.ts'
 
 // ABIs and addresses as third parties publish them, written independently of the service. So a mistake in the service's ABIs
 // fails a test.
@@ -53,7 +53,7 @@ export const TOKEN_ABI = parseAbi([
 
 /** ABI of every kind of vault: ERC-4626 and all versions of Lagoon. */
 export const VAULT_ABI = [
-  ...LAGOON,
+  ...LAGOON_ABI,
   ...parseAbi([
     'function setDepositCap(uint256 cap)',
     'function setDailyLimit(uint256 limit)',
@@ -105,7 +105,7 @@ export const HANDLER_ABI = parseAbi([
 ])
 
 /** ABI parameters of the message that a bridge deposit sends to the handler contract. */
-export const MESSAGE = parseAbiParameters([
+export const MESSAGE_PARAMETERS = parseAbiParameters([
   'Instructions instructions',
   'struct Instructions { Call[] calls; address fallbackRecipient; }',
   'struct Call { address target; bytes callData; uint256 value; }',
@@ -132,7 +132,7 @@ export function encodeCall(functionName: FunctionName, args: readonly unknown[] 
 }
 
 /** Builds a local account's transaction that calls a function in any ABI of this file. */
-export function transaction(from: Address, to: Address, ...call: Parameters<typeof encodeCall>): LocalTransaction {
+export function buildTransaction(from: Address, to: Address, ...call: Parameters<typeof encodeCall>): LocalTransaction {
   return { label: call[0], from, to, data: encodeCall(...call) }
 }
 

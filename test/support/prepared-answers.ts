@@ -12,22 +12,22 @@ const ONE = 10n ** 6n
  * Recorded response of the service that contains transactions: its request, the signed HTTP exchange, and the vault's data for
  * verification.
  */
-export type Recorded = {
+export type RecordedResponse = {
   readonly preparation: Preparation
   readonly input: Readonly<Record<string, unknown>>
-  readonly answer: Answer
+  readonly answer: PreparedResponse
   readonly exchange: Exchange
   readonly vault: PinnedVault
 }
 /** Contract call as a wallet executes it. */
-export type Call = { readonly to: string; readonly data: string; readonly value: string }
+export type WalletCall = { readonly to: string; readonly data: string; readonly value: string }
 /** Contract call with its chain id. */
-export type Transaction = Call & { readonly chainId: number }
+export type Transaction = WalletCall & { readonly chainId: number }
 /** Fields of a response on which a wallet acts. */
-export type Answer = {
+export type PreparedResponse = {
   readonly approval: readonly Transaction[]
   readonly operations: readonly Transaction[]
-  readonly calls: { readonly calls: readonly Call[]; readonly [field: string]: unknown }
+  readonly calls: { readonly calls: readonly WalletCall[]; readonly [field: string]: unknown }
   readonly [field: string]: unknown
 }
 
@@ -35,8 +35,8 @@ export type Answer = {
  * Wraps a service to record its responses that contain transactions. `onAnswer` runs after each response, before the chain
  * changes.
  */
-export function recordResponses(service: Service, onAnswer?: (one: Recorded) => Promise<unknown>) {
-  const recorded: Recorded[] = []
+export function recordResponses(service: Service, onAnswer?: (one: RecordedResponse) => Promise<unknown>) {
+  const recorded: RecordedResponse[] = []
   const call: Service['call'] = async (method, path, options = {}) => {
     const { key = service.apiKey, body } = options
     const url = `${service.baseUrl}${path}`
@@ -50,7 +50,7 @@ export function recordResponses(service: Service, onAnswer?: (one: Recorded) => 
     if (reply.status === 200) {
       const listed = (await service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data
       const { chainId, poolAddress, protocol, depositTokenAddress, yieldTokenAddress } = listed[0]
-      const one: Recorded = {
+      const one: RecordedResponse = {
         preparation,
         input: JSON.parse(text),
         answer,

@@ -31,7 +31,7 @@ type Stored = { readonly version: number; readonly entry: Readonly<Record<string
  * Returns the deposits and withdrawals, by id, that a webhook receiver stores after these events. The event with the highest
  * version wins. The last event wins among equal versions.
  */
-export function receive(events: readonly ReceivedEvent[]): ReadonlyMap<string, Stored> {
+export function applyReceivedEvents(events: readonly ReceivedEvent[]): ReadonlyMap<string, Stored> {
   const stored = new Map<string, Stored>()
   for (const { type, data } of events) {
     const id = data['depositId'] ?? data['withdrawalId']

@@ -19,7 +19,7 @@ export function recordsOf({ tables }: Service) {
 }
 
 /** Result of one run of the job refresh-chain. */
-export type Report = {
+export type RefreshReport = {
   readonly outcome: string
   readonly through: number | null
   readonly behind: number
@@ -34,14 +34,14 @@ export type Report = {
 }
 
 /** Runs the job refresh-chain once for a chain. `remainingMs` is the time until the Lambda timeout, in milliseconds. */
-export async function refresh(chainId: number, { remainingMs = 30_000 } = {}): Promise<Report> {
-  return (await handler({ chainId }, someContext({ remainingMs }))) as Report
+export async function runRefreshChain(chainId: number, { remainingMs = 30_000 } = {}): Promise<RefreshReport> {
+  return (await handler({ chainId }, someContext({ remainingMs }))) as RefreshReport
 }
 
 type Chain = { readonly chainId: number; readonly rpcUrl: string }
 
 /** Mines blocks and advances the time until every present block is final. Returns the number of the newest of those blocks. */
-export async function finalize(chain: Chain): Promise<number> {
+export async function finalizeBlocks(chain: Chain): Promise<number> {
   const { tag, seconds } = evmChain(chain.chainId)?.finality ?? { tag: 'safe', seconds: 0 }
   const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
   // The mined blocks move the tag `safe` or `finalized` past every earlier block. The calls go one by one, because anvil runs a
@@ -57,10 +57,10 @@ export async function finalize(chain: Chain): Promise<number> {
 }
 
 /** Makes all present blocks of a chain final. Then runs the job refresh-chain until it has recorded them. */
-export async function recordAll(chain: Chain): Promise<void> {
-  const final = await finalize(chain)
+export async function recordAllBlocks(chain: Chain): Promise<void> {
+  const final = await finalizeBlocks(chain)
   for (let run = 0; run < 20; run += 1) {
-    const { through, behind } = await refresh(chain.chainId)
+    const { through, behind } = await runRefreshChain(chain.chainId)
     if ((through ?? 0) >= final && behind === 0) return
   }
   throw new Error('The records do not catch up with the chain')
@@ -112,7 +112,7 @@ export function restoreRecords({ tables }: Service, earlier: ReadonlyMap<string,
  * Returns functions that request users' positions, deposits and withdrawals with a client's API key. The functions
  * remove the field `evidence` from the responses.
  */
-export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
+export function createUserViews(service: Pick<Service, 'call'>, key?: string) {
   const get = async (path: string): Promise<HttpReply> => {
     const reply = await service.call('GET', `/defi-vaults/v1/defi/user/${path}`, key === undefined ? {} : { key })
     const { evidence: _, ...body } = reply.body
@@ -131,19 +131,19 @@ export function viewsFor(service: Pick<Service, 'call'>, key?: string) {
  * reads them live from the chain, then from the records. Asserts that both responses are equal and returns the first
  * one.
  */
-export async function readLiveAndRecorded(
+export async function readConsistentViews(
   service: Service,
   { key, chain }: { key: string; chain: Chain },
   user: string,
 ) {
-  const views = viewsFor(service, key)
+  const views = createUserViews(service, key)
   const show = async () => ({
     position: (await views.positions(user)).body.positions[0],
     deposits: (await views.deposits(user)).body.deposits,
     withdrawals: (await views.withdrawals(user)).body.withdrawals,
   })
   const live = await show()
-  await recordAll(chain)
+  await recordAllBlocks(chain)
   expect(await show()).toEqual(live)
   return live
 }

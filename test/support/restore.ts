@@ -4,17 +4,17 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 
 /** Restores a named state of chains and tables. The first call with a name builds the state instead. */
-export type Restore = <T>(name: string, build: () => Promise<T>) => Promise<T>
+export type StateRestorer = <T>(name: string, build: () => Promise<T>) => Promise<T>
 
 /** Takes a snapshot. The returned function restores the snapshot once. */
-export type TakeSnapshot = () => Promise<() => Promise<void>>
+export type SnapshotTaker = () => Promise<() => Promise<void>>
 
 /**
  * Creates a function that builds a named state once and restores it at later calls. Each call first undoes the changes since
  * the previous one. Otherwise leftovers would slow down later tests: anvil hashes its whole state per block, and jobs read
  * every stored vault.
  */
-export function createRestore(remembered: readonly TakeSnapshot[]): Restore {
+export function createStateRestorer(remembered: readonly SnapshotTaker[]): StateRestorer {
   const built = new Map<string, unknown>()
   let goBack: () => Promise<unknown> = async () => undefined
   return async <T>(name: string, build: () => Promise<T>) => {
@@ -31,7 +31,7 @@ export function createRestore(remembered: readonly TakeSnapshot[]): Restore {
  * Creates a function that takes snapshots of a local chain. Restoring keeps the deployer's nonce, so that no two contracts get
  * the same address.
  */
-export function createChainSnapshots(chain: LocalChain): TakeSnapshot {
+export function createChainSnapshotTaker(chain: LocalChain): SnapshotTaker {
   const deployer = ACCOUNTS.admin.address
   return async () => {
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])

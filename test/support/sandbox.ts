@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Path of the script that `npm start` runs. */
-export const START = join(import.meta.dirname, '../../sandbox/start.ts')
+export const START_SCRIPT = join(import.meta.dirname, '../../sandbox/start.ts')
 
 /** Local service (`npm start`) in its own process and folder. */
 export type Sandbox = {
@@ -22,7 +22,7 @@ export function runSandbox(
 ): Sandbox {
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, ...settings }
-  const child = spawn(process.execPath, [START], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [START_SCRIPT], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (text) => {
@@ -63,7 +63,7 @@ export function readStateFile(sandbox: Sandbox): unknown {
 }
 
 /** Starts a server that occupies a local port, by default any free one. */
-export async function listen(port = 0): Promise<Server> {
+export async function occupyPort(port = 0): Promise<Server> {
   const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
   return server
@@ -71,7 +71,7 @@ export async function listen(port = 0): Promise<Server> {
 
 /** Returns a free local port. */
 export async function freePort(): Promise<number> {
-  const server = await listen()
+  const server = await occupyPort()
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   return port

@@ -20,13 +20,13 @@ import { type HttpResponse, sendHttpRequest } from '../../sandbox/exchange.ts'
 import { startGateway } from '../../sandbox/gateway.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { checkInterface } from '../interface/interface.ts'
-import { NO_RATE, someClient, someKey } from './clients.ts'
+import { someClient, someKey, UNRESTRICTED_LIMITS } from './clients.ts'
 import { findEndpoint } from './examples.ts'
 import { isSignedBy } from './http-signatures.ts'
 import { type MemoryDynamo, memoryDynamo } from './memory-dynamo.ts'
-import { createChainSnapshots, createRestore, type Restore } from './restore.ts'
-import { createTableSnapshots, openTables, type Tables, TEST_TABLES } from './tables.ts'
-import { startWire, type Wire } from './wire.ts'
+import { createChainSnapshotTaker, createStateRestorer, type StateRestorer } from './restore.ts'
+import { createTableSnapshotTaker, openTables, type Tables, TEST_TABLES } from './tables.ts'
+import { type RecordingProxy, startRecordingProxy } from './wire.ts'
 
 /** HTTP response as a caller receives it. */
 export type HttpReply = {
@@ -46,7 +46,7 @@ export type Service = {
   readonly baseUrl: string
   /** API key of the first client, which has access to all vaults. */
   readonly apiKey: string
-  readonly rpc: Readonly<Record<number, Wire>>
+  readonly rpc: Readonly<Record<number, RecordingProxy>>
   /** DynamoDB in memory, as the service's functions use it. It records their requests, and tests switch on faults. */
   readonly table: MemoryDynamo
   /** Direct access to the service's tables. Simulated faults do not affect it, and its requests are not recorded. */
@@ -60,7 +60,7 @@ export type Service = {
   /** Runs `work` while the containers' clock stands still, however slow the machine is. Only `pass` advances the clock. */
   standingStill<T>(work: () => Promise<T>): Promise<T>
   /** Restores chains, clients, recorded events and users to a named state. The first call builds the state. */
-  readonly restore: Restore
+  readonly restore: StateRestorer
   /** Signs and sends transactions in order, as an ordinary wallet does. Returns all receipts, also of reverted transactions. */
   send(chainId: number, user: LocalAccount, transactions: readonly UnsignedTransaction[]): Promise<TransactionReceipt[]>
 }
@@ -101,7 +101,7 @@ export const test = base
   })
   /** The same service in new containers: their memory is empty, and they read their configuration again. */
   .extend('coldService', async ({ service }, { onCleanup }): Promise<Service> => {
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     onCleanup(cold.stop)
     return cold.service
   })
@@ -111,7 +111,7 @@ export const test = base
  * first request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions
  * immediately.
  */
-export async function startAnew(
+export async function startNewContainers(
   service: Service,
   { isWhole = false } = {},
 ): Promise<{ service: Service; stop: () => Promise<void> }> {
@@ -129,7 +129,7 @@ export async function startAnew(
     return handler
   }
   const { url: baseUrl, consume, stop } = await startGateway({ ...GATEWAY, ...(!isWhole && { handlerOf }) })
-  return { service: { ...service, baseUrl, consume, call: callerOf({ ...service, baseUrl }) }, stop }
+  return { service: { ...service, baseUrl, consume, call: createVerifyingCaller({ ...service, baseUrl }) }, stop }
 }
 
 /** Settings of the local API gateway in tests. */
@@ -153,7 +153,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
   const database = { endpoint: NOWHERE, tableNames: TEST_TABLES, connection: table.direct, stop: async () => {} }
   const backends = await startBackends({ database, ...options })
   const wires = await Promise.all(
-    backends.chains.map(async ({ chainId, rpcUrl }) => [chainId, await startWire(rpcUrl)] as const),
+    backends.chains.map(async ({ chainId, rpcUrl }) => [chainId, await startRecordingProxy(rpcUrl)] as const),
   )
   const rpc = Object.fromEntries(wires)
   backends.setRpcUrls(Object.fromEntries(wires.map(([chainId, { url }]) => [chainId, [url]])))
@@ -172,7 +172,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
     rpc,
     table,
     tables,
-    call: callerOf({ baseUrl, apiKey, backends }),
+    call: createVerifyingCaller({ baseUrl, apiKey, backends }),
     createClient,
     consume: () => gateway.consume(),
     pass(seconds) {
@@ -184,11 +184,11 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
         standing = undefined
       })
     },
-    restore: createRestore([
-      ...backends.chains.map(createChainSnapshots),
-      ...[tables.clients, tables.deposits, tables.users, tables.webhooks].map(createTableSnapshots),
+    restore: createStateRestorer([
+      ...backends.chains.map(createChainSnapshotTaker),
+      ...[tables.clients, tables.deposits, tables.users, tables.webhooks].map(createTableSnapshotTaker),
     ]),
-    send: senderOn(backends.chains),
+    send: createTransactionSender(backends.chains),
   }
   const stop = async () => {
     Date.now = now
@@ -203,7 +203,7 @@ async function startService(options: BackendsOptions): Promise<{ service: Servic
  * function returns the client's API key.
  */
 function clientCreator({ clients, describeVault }: Admin): Service['createClient'] {
-  return async (places, limits = NO_RATE) => {
+  return async (places, limits = UNRESTRICTED_LIMITS) => {
     const client = someClient()
     const { clientId } = client
     const { text, key } = someKey(clientId, { limits })
@@ -224,7 +224,7 @@ function clientCreator({ clients, describeVault }: Admin): Service['createClient
 }
 
 /** Returns a function that signs and sends transactions in order on these chains, as an ordinary wallet does. */
-export function senderOn(chains: readonly LocalChain[]): Service['send'] {
+export function createTransactionSender(chains: readonly LocalChain[]): Service['send'] {
   return async (chainId, user, transactions) => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
     if (!chain) throw new Error(`There is no chain ${chainId}`)
@@ -248,7 +248,7 @@ export function senderOn(chains: readonly LocalChain[]): Service['send'] {
  * Returns a function that sends a request to the service and verifies the response. It checks the signature, if the endpoint's
  * contract demands one. It checks the transactions with the client package, and the body against the API document.
  */
-export function callerOf({
+export function createVerifyingCaller({
   baseUrl,
   apiKey,
   backends,

@@ -1,6 +1,6 @@
 import { type Hex, numberToHex, toFunctionSelector } from 'viem'
-import { BLOCK_NUMBER, type Call, changeAggregate, rewriteResults } from './chain-answers.ts'
-import type { Wire } from './wire.ts'
+import { BLOCK_NUMBER_SELECTOR, createReturnDataChange, type RpcCall, rewriteResults } from './chain-answers.ts'
+import type { RecordingProxy } from './wire.ts'
 
 /** Filter of an event query (`eth_getLogs`) by block range. */
 export type EventFilter = {
@@ -52,9 +52,9 @@ export function createEmptyBlocks() {
     toldHead,
     /** Returns the block number that the proxy reports for a block of the node. */
     told: toReportedBlock,
-    applyTo(wire: Wire): void {
+    applyTo(wire: RecordingProxy): void {
       wire.rewriteRequest = (request) => {
-        const move = (call: Call): Call => {
+        const move = (call: RpcCall): RpcCall => {
           const [first, tag, ...rest] = call.params
           if (call.method === 'eth_getLogs') return { ...call, params: [moveRange(first as EventFilter)] }
           if (call.method === 'eth_getBlockByNumber' && String(first).startsWith('0x')) {
@@ -63,10 +63,10 @@ export function createEmptyBlocks() {
           if (call.method !== 'eth_call' || typeof tag !== 'string' || !tag.startsWith('0x')) return call
           return { ...call, params: [first, numberToHex(real(Number(tag), 'to')), ...rest] }
         }
-        return JSON.stringify((JSON.parse(request) as Call[]).map(move))
+        return JSON.stringify((JSON.parse(request) as RpcCall[]).map(move))
       }
-      const moveHead = changeAggregate((data, selector) =>
-        (selector === BLOCK_NUMBER || selector === ARB_BLOCK_NUMBER) && data.length === 66
+      const moveHead = createReturnDataChange((data, selector) =>
+        (selector === BLOCK_NUMBER_SELECTOR || selector === ARB_BLOCK_NUMBER) && data.length === 66
           ? numberToHex(toldHead(Number(data)), { size: 32 })
           : data,
       )
@@ -86,7 +86,7 @@ export function createEmptyBlocks() {
       const { rewrite } = wire
       wire.rewrite = (answer, request) => {
         // The node rejects an event query that begins after its last block. The proxy turns that error into an empty result.
-        const calls: Call[] = JSON.parse(request)
+        const calls: RpcCall[] = JSON.parse(request)
         const isOpen = ({ id, error }: { id: number; error?: unknown }) =>
           error !== undefined && (calls.find((call) => call.id === id)?.params[0] as EventFilter)?.toBlock === 'latest'
         const items: { id: number; error?: unknown }[] = JSON.parse(answer)
@@ -97,4 +97,4 @@ export function createEmptyBlocks() {
   }
 }
 /** Empty blocks that a proxy simulates for a test. */
-export type Silence = ReturnType<typeof createEmptyBlocks>
+export type EmptyBlocks = ReturnType<typeof createEmptyBlocks>

@@ -2,7 +2,7 @@ import { test as base, describe, expect } from 'vitest'
 import * as z from 'zod'
 import type { Condition } from '../../lib/aws/conditions.ts'
 import {
-  add,
+  addElements,
   all,
   any,
   beginsWith,
@@ -10,10 +10,10 @@ import {
   is,
   missing,
   remove,
+  removeElements,
   set,
   setOnce,
   sizeIs,
-  take,
 } from '../../lib/aws/conditions.ts'
 import { createOperatorTable, type OperatorTable } from '../../lib/aws/operator-table.ts'
 import type { Item, OperatorDynamo, Write } from '../../lib/aws/requests.ts'
@@ -29,7 +29,7 @@ const refused = { name: 'ValidationException' }
 type Opened = { readonly dynamo: OperatorDynamo; readonly name: string; readonly table: OperatorTable }
 
 /** Opens the table `name` in this DynamoDB. */
-export const openForTests = (dynamo: OperatorDynamo, name: string): Opened => ({
+export const openTestTable = (dynamo: OperatorDynamo, name: string): Opened => ({
   dynamo,
   name,
   table: createOperatorTable(dynamo, name),
@@ -165,8 +165,8 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
         setOnce('once', 9),
         set(['map', 'other'], null),
         remove(['map', 'part']),
-        add('set', 'z', 'x'),
-        add('more', 'm'),
+        addElements('set', 'z', 'x'),
+        addElements('more', 'm'),
       ]
       const changed = await table.change(Anything, KEY, { changes, when: exists('pk') })
       const expected = {
@@ -175,7 +175,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       }
       expect(changed).toEqual(expected)
       expect(await table.get(Anything, KEY)).toEqual(expected)
-      await table.write(KEY, [take('set', 'x'), take('more', 'm', 'n'), remove('none')])
+      await table.write(KEY, [removeElements('set', 'x'), removeElements('more', 'm', 'n'), remove('none')])
       expect(await table.get(Anything, KEY)).toEqual({ ...expected, set: new Set(['y', 'z']), more: undefined })
       expect(await table.change(Anything, KEY, { changes: [set('text', '')], when: missing('pk') })).toBeUndefined()
     })

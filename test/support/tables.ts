@@ -4,7 +4,7 @@ import type { TableKey } from '../../infra/tables.ts'
 import { createOperatorTable, type OperatorTable } from '../../lib/aws/operator-table.ts'
 import type { Item, OperatorDynamo } from '../../lib/aws/requests.ts'
 import type { TableNames } from '../../sandbox/dynamo.ts'
-import type { TakeSnapshot } from './restore.ts'
+import type { SnapshotTaker } from './restore.ts'
 
 const AnyItem = z.looseObject({ pk: z.string(), sk: z.string() })
 
@@ -49,7 +49,7 @@ export async function resetTable(table: OperatorTable, earlier: ReadonlyMap<stri
 }
 
 /** Returns a function that takes a snapshot of a table. */
-export function createTableSnapshots(table: OperatorTable): TakeSnapshot {
+export function createTableSnapshotTaker(table: OperatorTable): SnapshotTaker {
   return async () => {
     const items = await scanTable(table)
     return () => resetTable(table, items)

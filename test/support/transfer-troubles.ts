@@ -5,8 +5,8 @@ import type { LocalChain } from '../../sandbox/chains.ts'
 import type { Relayer } from '../../sandbox/relayer.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { readNonces, transact } from '../../sandbox/transactions.ts'
-import { encodeCall, POOLS, transaction } from './oracles.ts'
-import type { Call } from './transfers.ts'
+import { buildTransaction, encodeCall, POOLS } from './oracles.ts'
+import type { ContractCall } from './transfers.ts'
 
 const GAS = numberToHex(5_000_000)
 const STRANGER = ACCOUNTS.anchor.address
@@ -56,10 +56,10 @@ export function createTransferTroubles({
       ...[1n, 1n, BigInt(other.chainId), pad('0x00'), now, then + seconds, 0, '0x'],
     ])
     const hashes = await transact(chain, [
-      transaction(STRANGER, token, 'mint', [STRANGER, BigInt(count)]),
-      transaction(STRANGER, token, 'approve', [pool, 0n]),
-      transaction(STRANGER, token, 'approve', [pool, maxUint256]),
-      transaction(STRANGER, pool, 'multicall', [Array.from({ length: count }, () => deposit)]),
+      buildTransaction(STRANGER, token, 'mint', [STRANGER, BigInt(count)]),
+      buildTransaction(STRANGER, token, 'approve', [pool, 0n]),
+      buildTransaction(STRANGER, token, 'approve', [pool, maxUint256]),
+      buildTransaction(STRANGER, pool, 'multicall', [Array.from({ length: count }, () => deposit)]),
     ])
     const deposits = (await readDeposits(chain)).filter(({ transactionHash }) => transactionHash === hashes.at(-1))
     for (const one of deposits) await relayer.ignore(one)
@@ -70,12 +70,12 @@ export function createTransferTroubles({
     dust,
 
     /** Sends a transaction that stays in the mempool until `mine` is called. */
-    async sendWaiting(chainId: number, from: Address, first: Call) {
+    async sendWaiting(chainId: number, from: Address, first: ContractCall) {
       const chain = chainOf(chainId)
       const [nonce = 0] = await readNonces(chain, [from])
       let fee = parseGwei('10')
       // anvil accepts a replacement transaction only if both of its fees are higher.
-      const send = async ({ target: to, callData: data }: Call): Promise<Hash> => {
+      const send = async ({ target: to, callData: data }: ContractCall): Promise<Hash> => {
         const fees = { maxFeePerGas: numberToHex(2n * fee), maxPriorityFeePerGas: numberToHex(fee) }
         fee *= 2n
         const terms = { from, to, data, gas: GAS, nonce: numberToHex(nonce), ...fees }
@@ -87,7 +87,7 @@ export function createTransferTroubles({
         hash: await send(first),
         /** Replaces the waiting transaction by the same call with a higher fee. Returns the new hash. */
         speedUp: () => send(first),
-        replace: (call: Call) => send(call),
+        replace: (call: ContractCall) => send(call),
         /** Replaces the waiting transaction by an empty call of the sender's own account. Returns the new hash. */
         cancel: () => send({ target: from, callData: '0x' }),
         async mine() {

@@ -17,7 +17,7 @@ import { type BridgeDeposit, readDeposits, relayDataOf } from '../../sandbox/bri
 import { type LocalChain, MULTICALL3 } from '../../sandbox/chains.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { confirmTransactions, readNonces, transact } from '../../sandbox/transactions.ts'
-import { ARBITRUM, BASE, encodeCall, HANDLER, MESSAGE, POOLS } from './oracles.ts'
+import { ARBITRUM, BASE, encodeCall, HANDLER, MESSAGE_PARAMETERS, POOLS } from './oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from './service.ts'
 import { createTransferTroubles } from './transfer-troubles.ts'
 import type { Asset, TestVault } from './vaults.ts'
@@ -31,28 +31,28 @@ const FINAL_AFTER_SECONDS = 600
 const NAMES: Readonly<Record<number, string>> = { [BASE]: 'Base', [ARBITRUM]: 'Arbitrum One' }
 
 /** Contract call without native coin. */
-export type Call = { readonly target: Address; readonly callData: Hex }
+export type ContractCall = { readonly target: Address; readonly callData: Hex }
 
 /** Builds a call of a function in the ABIs of oracles.ts. */
-export function call(target: Address, ...of: Parameters<typeof encodeCall>): Call {
+export function call(target: Address, ...of: Parameters<typeof encodeCall>): ContractCall {
   return { target, callData: encodeCall(...of) }
 }
 
 /** Vault function that the bridge message calls to deposit. */
-export type Entry = 'requestDeposit' | 'syncDeposit' | 'deposit'
+export type DepositFunction = 'requestDeposit' | 'syncDeposit' | 'deposit'
 
 /** Builds the message of the service's bridge deposits: the handler contract deposits all received tokens into a vault for a user. */
 export function depositMessage(options: {
   readonly token: Address
   readonly vault: Address
   readonly user: Address
-  readonly entry: Entry
+  readonly entry: DepositFunction
 }): Hex {
   const { token, vault, user, entry } = options
   const approve = call(token, 'approve', [vault, 0n])
   const args = { requestDeposit: [0n, user, HANDLER], syncDeposit: [0n, user, zeroAddress], deposit: [0n, user] }[entry]
   const deposit = call(vault, entry, args)
-  const withBalance = ({ target, callData }: Call, offset: bigint) =>
+  const withBalance = ({ target, callData }: ContractCall, offset: bigint) =>
     call(HANDLER, 'makeCallWithBalance', [target, callData, 0n, [{ token, offset }]])
   return handlerMessage([approve, withBalance(approve, 36n), withBalance(deposit, 4n)], user)
 }
@@ -60,12 +60,14 @@ export function depositMessage(options: {
 /**
  * Encodes a message to the bridge's handler contract. `fallbackRecipient` gets the tokens if one of the calls fails.
  */
-function handlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
-  return encodeAbiParameters(MESSAGE, [{ calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient }])
+function handlerMessage(calls: readonly ContractCall[], fallbackRecipient: Address): Hex {
+  return encodeAbiParameters(MESSAGE_PARAMETERS, [
+    { calls: calls.map((one) => ({ ...one, value: 0n })), fallbackRecipient },
+  ])
 }
 
 /** Options of a bridge deposit. Each option has a default. */
-export type Order = {
+export type BridgeDepositOptions = {
   readonly from?: number
   readonly to?: number
   readonly asset?: Asset
@@ -74,7 +76,7 @@ export type Order = {
   readonly outputAmount?: bigint
   /** Vault whose function `entry` the bridge message calls to deposit. Undefined makes a plain transfer to the user. */
   readonly into?: Pick<TestVault, 'address' | 'asset' | 'chain'>
-  readonly entry?: Entry
+  readonly entry?: DepositFunction
   readonly message?: Hex
   readonly recipient?: Address
   /** Seconds from the deposit until its fill deadline. */
@@ -246,13 +248,13 @@ export type Transfer = {
 /** Simulated bridge between the service's chains, with the actions of users, relayers and third parties. */
 export type Transfers = ReturnType<typeof transfersOn>
 
-const togetherCall = (calls: readonly Call[]) =>
+const togetherCall = (calls: readonly ContractCall[]) =>
   call(MULTICALL3, 'aggregate3', [calls.map((one) => ({ ...one, allowFailure: false }))])
 
 /**
  * Makes the bridge's status API unavailable until the test ends. So the service must search the chains for fills and refunds.
  */
-export function withoutHints(service: Service): void {
+export function disableStatusApi(service: Service): void {
   const { acrossApi } = service.backends.providers
   acrossApi.rewrite = (reply, { url }) => (url.pathname.endsWith('/deposit/status') ? { status: 503, body: {} } : reply)
   onTestFinished(() => {
@@ -302,15 +304,15 @@ function transfersOn(service: Service) {
     const { blockNumber } = await receiptOf(chainId, hash)
     return new Date((await clockOf(chainId, blockNumber)) * 1000).toISOString()
   }
-  const send = async (chainId: number, from: Address, { target, callData }: Call): Promise<Hash> => {
+  const send = async (chainId: number, from: Address, { target, callData }: ContractCall): Promise<Hash> => {
     const [hash] = await transact(chainOf(chainId), [{ label: 'a call', from, to: target, data: callData }])
     if (!hash) throw new Error('Nothing was sent')
     return hash
   }
-  const sendTogether = (chainId: number, calls: readonly Call[]) =>
+  const sendTogether = (chainId: number, calls: readonly ContractCall[]) =>
     send(chainId, ACCOUNTS.anchor.address, togetherCall(calls))
 
-  const argumentsOf = async (order: Order): Promise<unknown[]> => {
+  const argumentsOf = async (order: BridgeDepositOptions): Promise<unknown[]> => {
     const { from = ARBITRUM, to = order.into?.chain.chainId ?? BASE, asset = order.into?.asset ?? 'USDC' } = order
     const { user = ALICE, inputAmount = 50_000_000n, outputAmount = inputAmount - 60_000n, seconds = 7200 } = order
     const known = NAMES[to] !== undefined
@@ -333,7 +335,7 @@ function transfersOn(service: Service) {
       ...[now, then + seconds, 0, message],
     ]
   }
-  const depositCall = async (order: Order = {}): Promise<Call> =>
+  const depositCall = async (order: BridgeDepositOptions = {}): Promise<ContractCall> =>
     call(poolOf(order.from ?? ARBITRUM), 'deposit', await argumentsOf(order))
 
   const transferOf = (deposit: BridgeDeposit, index = 0): Transfer => {
@@ -402,21 +404,21 @@ function transfersOn(service: Service) {
     ...createTransferTroubles({ chains, relayer }),
 
     /** Sends one bridge deposit in a transaction of its own. Returns its transfer. */
-    async open(order: Order = {}): Promise<Transfer> {
+    async open(order: BridgeDepositOptions = {}): Promise<Transfer> {
       const { from = ARBITRUM, user = ALICE } = order
       const hash = await send(from, user.address, await depositCall(order))
       const [transfer] = await transfersIn(from, hash)
       if (!transfer) throw new Error('The pool took no deposit')
       return transfer
     },
-    async openTogether(orders: readonly Order[]): Promise<Transfer[]> {
+    async openTogether(orders: readonly BridgeDepositOptions[]): Promise<Transfer[]> {
       const [{ from = ARBITRUM, user = ALICE } = {}] = orders
       const calls = await Promise.all(orders.map(depositCall))
       const together = call(poolOf(from), 'multicall', [calls.map(({ callData }) => callData)])
       return transfersIn(from, await send(from, user.address, together))
     },
     /** Signs a user's transaction without sending it. Uses the user's present nonce and a fixed gas price. */
-    async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: Call): Promise<Hex> {
+    async sign(chainId: number, user: LocalAccount, { target: to, callData: data }: ContractCall): Promise<Hex> {
       const [nonce = 0] = await readNonces(chainOf(chainId), [user.address])
       const terms = { gas: 3_000_000n, gasPrice: parseGwei('100'), nonce, chainId, type: 'legacy' } as const
       return privateKeyToAccount(user.privateKey).signTransaction({ to, data, ...terms })
@@ -427,7 +429,7 @@ function transfersOn(service: Service) {
       return hash as Hash
     },
     /** Builds the calls with which anyone can fill a bridge deposit from freshly minted tokens. */
-    fillCalls: ({ deposit }: Pick<Transfer, 'deposit'>, pool = poolOf(deposit.destinationChainId)): Call[] => {
+    fillCalls: ({ deposit }: Pick<Transfer, 'deposit'>, pool = poolOf(deposit.destinationChainId)): ContractCall[] => {
       const token: Address = `0x${deposit.outputToken.slice(26)}`
       return [
         call(token, 'mint', [MULTICALL3, deposit.outputAmount]),
@@ -443,7 +445,7 @@ function transfersOn(service: Service) {
       return hash as Hash
     },
     /** Builds a direct call of the bridge's handler contract with this message. Anyone may make such a call. */
-    handlerCall: (message: Hex): Call =>
+    handlerCall: (message: Hex): ContractCall =>
       call(HANDLER, 'handleV3AcrossMessage', [tokenOf(BASE, 'USDC'), 0n, HANDLER, message]),
     /** Mines blocks. `seconds` is the time between two blocks. */
     mine: (chainId: number, blocks: number, seconds = 1) =>

@@ -3,17 +3,17 @@ import { createUpstream, type Upstream } from '../../lib/core/http.ts'
 import type { Payment } from '../../lib/meter/meter.ts'
 
 /** Request budget that is never exhausted. */
-export const UNLIMITED: Payment = { pay: async () => {}, findRefusal: () => undefined }
+export const UNLIMITED_BUDGET: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 /** Response of an external HTTP service. `body` is sent as JSON, or unchanged if it is text. */
-export type Reply = {
+export type FakeReply = {
   readonly status?: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Failing responses of an external HTTP service, each with the error code that the service returns for it. */
-export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[] = [
+export const UPSTREAM_FAILURES: readonly (readonly [string, FakeReply, ErrorCode])[] = [
   ['429', { status: 429, body: 'Too Many Requests' }, 'upstream_unavailable'],
   ['500', { status: 500, body: 'Internal Server Error' }, 'upstream_unavailable'],
   ['503 with HTML', { status: 503, body: '<html></html>' }, 'upstream_unavailable'],
@@ -26,7 +26,7 @@ export const UPSTREAM_FAILURES: readonly (readonly [string, Reply, ErrorCode])[]
 
 /** Creates a fake external service that returns these responses. `urls` and `requests` record the requests that it receives. */
 export function createFakeUpstream(
-  reply: (url: URL) => Reply,
+  reply: (url: URL) => FakeReply,
   headers: Readonly<Record<string, string>> = {},
 ): { readonly ask: Upstream; readonly urls: URL[]; readonly requests: RequestInit[] } {
   const urls: URL[] = []

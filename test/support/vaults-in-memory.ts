@@ -2,7 +2,7 @@ import { CHAINS } from '../../lib/chain/registry.ts'
 import type { CooldownVault } from '../../lib/protocols/cooldown/vault.ts'
 import type { Erc4626Vault } from '../../lib/protocols/erc4626/vault.ts'
 import type { Erc7540Vault } from '../../lib/protocols/erc7540/vault.ts'
-import type { Contracts } from './contracts-in-memory.ts'
+import type { SimulatedContracts } from './contracts-in-memory.ts'
 import { LAGOON_VAULT } from './lagoon-in-memory.ts'
 
 const COMMON = {
@@ -44,7 +44,10 @@ export const conversionOf = ({ totalAssets, totalSupply }: Pick<SyncFacts, 'tota
  * Builds the simulated contracts of a vault with instant withdrawals. The vault deducts its exit fee from the paid assets.
  * `answers` overrides function results.
  */
-export function vaultContracts(facts: Partial<SyncFacts>, answers: Contracts['answers'] = {}): Contracts {
+export function vaultContracts(
+  facts: Partial<SyncFacts>,
+  answers: SimulatedContracts['answers'] = {},
+): SimulatedContracts {
   const all = { ...PLAIN, ...facts }
   const { assetsOf, sharesFor } = conversionOf(all)
   const feeOn = (assets: bigint) => (assets * all.exitFee + 9_999n) / 10_000n

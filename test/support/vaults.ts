@@ -25,9 +25,9 @@ import {
 } from '../../sandbox/deploy.ts'
 import { callRpc } from '../../sandbox/rpc.ts'
 import { transact } from '../../sandbox/transactions.ts'
-import { ASYNC_VAULT } from '../sandbox/async-vault-abi.ts'
+import { ASYNC_VAULT_ABI } from '../sandbox/async-vault-abi.ts'
 import { createChainClient } from './chain-client.ts'
-import { TOKEN_ABI, transaction, VAULT_ABI, WETH } from './oracles.ts'
+import { buildTransaction, TOKEN_ABI, VAULT_ABI, WETH } from './oracles.ts'
 import type { HttpReply, Service, UnsignedTransaction } from './service.ts'
 
 /** Tokens of the local chains. USDT is the variant whose functions return nothing; WETH is wrapped ether. */
@@ -93,15 +93,15 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
     key: await service.createClient([{ chainId, address }]),
   })
   const client = createChainClient(chain)
-  const share = await readContract(client, { address, abi: ASYNC_VAULT, functionName: 'share' })
+  const share = await readContract(client, { address, abi: ASYNC_VAULT_ABI, functionName: 'share' })
   const encode = (functionName: AsyncWrite, args: readonly unknown[]) =>
     // The cast is needed because viem infers arguments only from a literal function name.
-    encodeFunctionData({ abi: ASYNC_VAULT, functionName, args } as never)
+    encodeFunctionData({ abi: ASYNC_VAULT_ABI, functionName, args } as never)
   const transactOn = (from: Address, to: Address, functionName: AsyncWrite, args: readonly unknown[]) =>
     transact(chain, [{ label: functionName, from, to, data: encode(functionName, args) }])
   const readOn = (at: Address, functionName: AsyncView, args: readonly unknown[]) =>
     // The cast is needed because viem infers arguments only from a literal function name.
-    readContract(client, { address: at, abi: ASYNC_VAULT, functionName, args } as never) as Promise<bigint>
+    readContract(client, { address: at, abi: ASYNC_VAULT_ABI, functionName, args } as never) as Promise<bigint>
   return {
     ...vault,
     /** Token contract of the vault's shares. A vault of the kind `redemptions` is its own share token. */
@@ -116,8 +116,8 @@ export async function openAsyncVault(service: Service, options: AsyncOptions) {
   }
 }
 type AsyncOptions = Place & Pick<AsyncVaultOptions, 'make' | 'shareDecimals'>
-type AsyncWrite = ContractFunctionName<typeof ASYNC_VAULT, 'payable' | 'nonpayable'>
-type AsyncView = ContractFunctionName<typeof ASYNC_VAULT, 'view' | 'pure'>
+type AsyncWrite = ContractFunctionName<typeof ASYNC_VAULT_ABI, 'payable' | 'nonpayable'>
+type AsyncView = ContractFunctionName<typeof ASYNC_VAULT_ABI, 'view' | 'pure'>
 /** ERC-7540 vault that is not Lagoon's, with an API client of its own. */
 export type TestAsyncVault = Awaited<ReturnType<typeof openAsyncVault>>
 
@@ -136,9 +136,9 @@ function testVault(service: Service, { chain, token, asset, address, key }: Sett
   const call = (method: string, path: string, body?: unknown) =>
     service.call(method, `/defi-vaults/v1${path}`, { key, ...(body !== undefined && { body }) })
   const onVault = (from: Address, functionName: Write, args: readonly unknown[]) =>
-    transaction(from, address, functionName, args)
+    buildTransaction(from, address, functionName, args)
   const onToken = (from: Address, functionName: 'mint' | 'approve', to: Address, amount: bigint) =>
-    transaction(from, token, functionName, [to, amount])
+    buildTransaction(from, token, functionName, [to, amount])
   const tokenView = (functionName: 'balanceOf' | 'allowance', args: readonly Address[]) =>
     // The cast is needed because viem infers arguments only from a literal function name.
     readContract(client, { address: token, abi: TOKEN_ABI, functionName, args } as never) as Promise<bigint>

@@ -73,7 +73,7 @@ function isLocal(url: string): boolean {
 }
 
 /** Clicks the button with this name. */
-export async function press(page: Page, name: RegExp | string): Promise<void> {
+export async function clickButton(page: Page, name: RegExp | string): Promise<void> {
   await page.getByRole('button', { name }).click()
 }
 
@@ -85,7 +85,7 @@ export async function openVault(page: Page, name: string): Promise<void> {
 }
 
 /** Returns the accessibility violations that axe finds on the current page. */
-export async function violations(page: Page): Promise<string[]> {
+export async function listAxeViolations(page: Page): Promise<string[]> {
   // axe runs by `evaluate`, because the page's content security policy blocks added script elements.
   await page.evaluate(AXE)
   return page.evaluate(async () => {

@@ -4,14 +4,14 @@ import type { LocalAccount } from '../../sandbox/accounts.ts'
 import { settleRequests } from '../../sandbox/curator.ts'
 import { addCredential, beginRecovery, completeRecovery, openSession, registerUser, signRecovery } from './accounts.ts'
 import { someKeyPair, somePasskey } from './credentials.ts'
-import { serve } from './serve.ts'
+import { startTestServer } from './serve.ts'
 import { type HttpReply, type Service, USERS } from './service.ts'
 
 const [ALICE] = USERS
 const AMOUNT = '1000000000'
 
 /** Data of the simulated user story: the vault for the deposit, USDC on the other chain, and `tell`, which publishes webhook events. */
-export type Stage = {
+export type WalletStory = {
   readonly asyncVault: Address
   readonly otherUsdc: Address
   readonly tell: () => Promise<void>
@@ -25,7 +25,7 @@ const HERSELF: Alice = { account: ALICE, email: 'alice@example.com' }
  * Sends the requests of a wallet's user in a realistic order. The user registers, links a wallet, deposits, withdraws, loses
  * the passkey and deletes the account. The requests cover every operation of the service, and all succeed.
  */
-export async function playWallet(service: Service, stage: Stage): Promise<void> {
+export async function playWalletStory(service: Service, stage: WalletStory): Promise<void> {
   for (const path of ['/health', '/openapi.json', '/.well-known/apple-app-site-association']) {
     await service.call('GET', path, { key: null })
   }
@@ -40,7 +40,7 @@ export async function playWallet(service: Service, stage: Stage): Promise<void> 
   await leave(service, recoveryKey, alice)
 }
 
-async function payReward({ backends }: Service, { asyncVault }: Stage, { account }: Alice): Promise<void> {
+async function payReward({ backends }: Service, { asyncVault }: WalletStory, { account }: Alice): Promise<void> {
   const { chainId, rewardToken } = backends.chains[0] ?? {}
   if (!chainId || !rewardToken) throw new Error('The story needs a chain with rewards')
   const reward = { account: account.address, token: rewardToken.address, vault: asyncVault, amount: 25n * 10n ** 17n }
@@ -80,7 +80,11 @@ async function join(service: Service, { account, email }: Alice) {
   return { recoveryKey, headers }
 }
 
-async function lookAround(service: Service, headers: Record<string, string>, { otherUsdc }: Stage): Promise<void> {
+async function lookAround(
+  service: Service,
+  headers: Record<string, string>,
+  { otherUsdc }: WalletStory,
+): Promise<void> {
   const portfolio = '/portfolio-indexor'
   await service.call('GET', `${portfolio}/allBalances?currency=eur`, { headers })
   await service.call('GET', `${portfolio}/nft`, { headers })
@@ -92,7 +96,7 @@ async function lookAround(service: Service, headers: Record<string, string>, { o
   await service.call('GET', `${portfolio}/token/address/arbitrum-mainnet/${otherUsdc}?days=1`)
 }
 
-async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { account }: Alice): Promise<void> {
+async function invest(service: Service, { asyncVault, otherUsdc }: WalletStory, { account }: Alice): Promise<void> {
   const { chains, relayer } = service.backends
   const [chain, source] = chains
   if (!chain || !source) throw new Error('The story needs two chains')
@@ -136,8 +140,8 @@ async function invest(service: Service, { asyncVault, otherUsdc }: Stage, { acco
   await service.call('GET', `${user}/withdrawals?limit=2`)
 }
 
-async function receiveWebhooks(service: Service, { tell }: Stage): Promise<void> {
-  const url = await serve((_, response) => response.writeHead(204).end())
+async function receiveWebhooks(service: Service, { tell }: WalletStory): Promise<void> {
+  const url = await startTestServer((_, response) => response.writeHead(204).end())
   const { body } = await service.call('POST', '/webhooks', { body: { url: `${url}/vaultline` } })
   await tell()
   await service.consume()

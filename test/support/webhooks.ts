@@ -62,14 +62,14 @@ export async function publishTo(service: Service, clientId: string, notices: rea
 export type Gate = <T>(request: () => Promise<T>) => Promise<T>
 
 /** Gate that runs every request at once. */
-export const passing: Gate = (request) => request()
+export const PASSING_GATE: Gate = (request) => request()
 
 /**
  * Wraps DynamoDB so that each request passes a gate. A query passes the gate once per item, because other writes may happen
  * between the items.
  */
-export function gated(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo {
-  if (gate === passing) return dynamo
+export function createGatedDynamo(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo {
+  if (gate === PASSING_GATE) return dynamo
   const atGate =
     <Request, Response>(send: (request: Request) => Promise<Response>) =>
     (request: Request) =>
@@ -100,7 +100,7 @@ export function gated(dynamo: TransactingDynamo, gate: Gate): TransactingDynamo 
  * Returns a gate that runs the first `passed` requests, then throws before the next one, as if the caller had crashed. A crash
  * after a request has the same effect as one before the next request.
  */
-export function killedAfter(passed: number): { readonly gate: Gate; readonly count: () => number } {
+export function createCrashingGate(passed: number): { readonly gate: Gate; readonly count: () => number } {
   let asked = 0
   return {
     count: () => asked,
@@ -116,7 +116,7 @@ export function killedAfter(passed: number): { readonly gate: Gate; readonly cou
  * Runs functions concurrently, but only one of their requests at a time. `choose` gets the number of waiting requests and
  * returns the index of the next one. Errors of the functions are ignored.
  */
-export async function interleave(
+export async function interleaveRequests(
   runs: readonly ((gate: Gate) => Promise<unknown>)[],
   choose: (waiting: number) => number,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import { listen } from '../../sandbox/listen.ts'
  * The behaviour of a proxy in front of a server: `pass` forwards unchanged, and every other value is a way in which
  * servers fail.
  */
-export type Behaviour =
+export type ProxyBehaviour =
   | 'pass'
   | 'refuse connections'
   | 'never answer'
@@ -27,7 +27,7 @@ export type Behaviour =
   | 'refuse every call'
 
 /** Failing behaviours of a blockchain node, each with the error code that the service returns if no other node responds. */
-export const CHAIN_FAILURES: readonly (readonly [Behaviour, ErrorCode])[] = [
+export const CHAIN_FAILURES: readonly (readonly [ProxyBehaviour, ErrorCode])[] = [
   ['refuse connections', 'upstream_unavailable'],
   ['cut the connection', 'upstream_unavailable'],
   ['answer 429', 'upstream_unavailable'],
@@ -52,11 +52,11 @@ export const FAILURE_OF_EACH_CODE = CHAIN_FAILURES.filter(([behaviour]) =>
 )
 
 /** Proxy in front of an HTTP server. It records the body of every request. */
-export type Wire = {
+export type RecordingProxy = {
   readonly url: string
   /** Bodies of all requests since the last `reset`. The `eth_chainId` call that each container makes once is removed. */
   readonly bodies: string[]
-  behaviour: Behaviour
+  behaviour: ProxyBehaviour
   /** Promise for which every request waits before the proxy forwards it. */
   hold: Promise<unknown> | undefined
   rewrite: ((answer: string, request: string) => string) | undefined
@@ -65,7 +65,7 @@ export type Wire = {
   stop(): Promise<void>
 }
 
-const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: string }>> = {
+const CANNED: Partial<Record<ProxyBehaviour, { status: number; type: string; body: string }>> = {
   'answer 429': { status: 429, type: 'text/plain', body: 'Too Many Requests' },
   'answer 500': { status: 500, type: 'text/plain', body: 'Internal Server Error' },
   'answer HTML': { status: 200, type: 'text/html', body: '<html><body>Welcome</body></html>' },
@@ -76,7 +76,7 @@ const CANNED: Partial<Record<Behaviour, { status: number; type: string; body: st
 type Result = { readonly jsonrpc: '2.0'; readonly id: number; readonly result?: unknown }
 
 /** Changes that a failing behaviour makes to each response of a JSON-RPC batch. */
-const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unknown>> = {
+const SPOILED: Partial<Record<ProxyBehaviour, (answer: Result, index: number) => unknown>> = {
   'answer other calls': ({ id, ...answer }) => ({ ...answer, id: id + 1000 }),
   'answer results of the wrong type': ({ id }, index) => ({
     jsonrpc: '2.0',
@@ -92,7 +92,7 @@ const SPOILED: Partial<Record<Behaviour, (answer: Result, index: number) => unkn
 }
 
 /** Starts a proxy in front of a URL. The proxy forwards unchanged until a test changes its behaviour. */
-export async function startWire(target: string): Promise<Wire> {
+export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const ask = (asked: RequestParts, path = '/') => sendHttpRequest(`${target}${path}`, asked)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
@@ -140,7 +140,7 @@ export async function startWire(target: string): Promise<Wire> {
   const { url, stop } = await listen((request, response) => {
     pass(request, response).catch(() => request.socket.destroy())
   })
-  const wire: Wire = {
+  const wire: RecordingProxy = {
     url,
     bodies: [],
     behaviour: 'pass',
@@ -159,14 +159,14 @@ export async function startWire(target: string): Promise<Wire> {
   return wire
 }
 
-function spoil(text: string, behaviour: Behaviour): string {
+function spoil(text: string, behaviour: ProxyBehaviour): string {
   if (behaviour === 'truncate the JSON') return text.slice(0, text.length / 2)
   const spoilOne = SPOILED[behaviour]
   return spoilOne ? JSON.stringify(JSON.parse(text).map(spoilOne)) : text
 }
 
 /** Returns the JSON-RPC calls of the recorded requests, one list per HTTP request. */
-export function callsIn({ bodies }: Wire): { method: string; params: unknown[] }[][] {
+export function listRpcCalls({ bodies }: RecordingProxy): { method: string; params: unknown[] }[][] {
   return bodies.map((body) => [JSON.parse(body)].flat())
 }
 

@@ -4,7 +4,7 @@ import { parseAbi } from 'viem'
  * ABI of ERC-4626 and of the sandbox's synchronous vaults. Written independently, so that it can reveal mistakes in the tested
  * ABI.
  */
-export const YIELD_VAULT = parseAbi([
+export const YIELD_VAULT_ABI = parseAbi([
   'function deposit(uint256 assets, address receiver) returns (uint256 shares)',
   'function mint(uint256 shares, address receiver) returns (uint256 assets)',
   'function withdraw(uint256 assets, address receiver, address owner) returns (uint256 shares)',

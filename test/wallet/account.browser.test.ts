@@ -1,7 +1,7 @@
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
-import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
+import { clickButton, listAxeViolations, test, VIEWS } from '../support/wallet-film.ts'
 
 // Account pages of the demo wallet in a real Chromium: passkeys, sessions, recovery, a Solana wallet, deletion.
 
@@ -24,7 +24,7 @@ async function complaintsAbout(page: Page): Promise<string[]> {
   for (const { viewport, colorScheme } of VIEWS.slice(0, 2)) {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    found.push(...(await violations(page)))
+    found.push(...(await listAxeViolations(page)))
     const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
     if (excess > 0) found.push(`wider than the window by ${excess}`)
   }
@@ -32,7 +32,7 @@ async function complaintsAbout(page: Page): Promise<string[]> {
 }
 
 async function readDrawer(page: Page): Promise<string> {
-  await press(page, /^Requests/)
+  await clickButton(page, /^Requests/)
   const drawer = page.getByRole('complementary', { name: 'Requests of this page' })
   const text = (await drawer.textContent()) ?? ''
   await drawer.getByRole('button', { name: 'Close' }).click()
@@ -92,19 +92,19 @@ describe('Passkeys', () => {
     const { page, authenticator } = visitor
     await page.goto('/account')
     await page.getByLabel('E-mail address').fill(EMAIL)
-    await press(page, 'Sign up with a passkey')
+    await clickButton(page, 'Sign up with a passkey')
     await page.getByRole('link', { name: /^Passkeys\s*1 passkey$/ }).click()
     await page.getByText('It is your only passkey').waitFor()
     await expect.poll(() => passkeysOf(page).textContent()).toContain('synced by your password manager')
     expect(await page.getByRole('button', { name: /^Remove/ }).count()).toBe(0)
-    await press(page, 'Add a passkey')
+    await clickButton(page, 'Add a passkey')
     await page.getByLabel('Name').fill('Security key')
     expect.soft(await complaintsAbout(page)).toEqual([])
-    await press(page, 'Create passkey')
+    await clickButton(page, 'Create passkey')
     await page.getByRole('alert').getByText('This device already has a passkey').waitFor()
     await authenticator.remove()
     visitor.authenticator = await addAuthenticator(page, { isSynced: true })
-    await press(page, 'Create passkey')
+    await clickButton(page, 'Create passkey')
     await page.getByText('Security key is added.').waitFor()
     expect(await passkeysOf(page).count()).toBe(2)
     expect.soft(await complaintsAbout(page)).toEqual([])
@@ -112,8 +112,8 @@ describe('Passkeys', () => {
 
   test('log in as soon as they are added', async ({ visitor: { page } }) => {
     await page.getByRole('link', { name: 'Your account' }).click()
-    await press(page, 'Log out')
-    await press(page, 'Log in')
+    await clickButton(page, 'Log out')
+    await clickButton(page, 'Log in')
     await page.getByText(`Logged in as ${EMAIL}`).waitFor()
     await page.getByRole('link', { name: /^Passkeys\s*2 passkeys$/ }).click()
     const used = passkeysOf(page).filter({ hasText: 'You logged in with it' })
@@ -128,7 +128,7 @@ describe('Passkeys', () => {
     const first = passkeysOf(page).filter({ hasNotText: 'Security key' })
     const remove = first.getByRole('button', { name: /^Remove/ })
     await remove.click()
-    await press(page, 'Keep')
+    await clickButton(page, 'Keep')
     await remove.click()
     expect.soft(await complaintsAbout(page)).toEqual([])
     const path = `${sandbox.apiUrl}/auth/credentials/*`
@@ -154,19 +154,19 @@ describe('Passkeys', () => {
   }) => {
     const start = `${sandbox.apiUrl}/auth/credentials/init`
     await refuseOnce(page, ['POST', start], { status: 429, code: 'too_many_requests', retryAfter: '240' })
-    await press(page, 'Add a passkey')
+    await clickButton(page, 'Add a passkey')
     const alert = page.getByRole('alert')
     await expect.poll(() => alert.textContent()).toBe('Too many attempts. Please wait 4 minutes.')
     expect.soft(await complaintsAbout(page)).toEqual([])
     await page.route(start, (route) => route.abort('internetdisconnected'), { times: 1 })
-    await press(page, 'Add a passkey')
+    await clickButton(page, 'Add a passkey')
     await alert.getByText('You are offline, or we cannot be reached.').waitFor()
     await page.route(`${sandbox.apiUrl}/auth/credentials`, (route) => route.abort('internetdisconnected'))
     await page.reload()
     await alert.getByText('You are offline, or we cannot be reached.').waitFor()
     expect.soft(await complaintsAbout(page)).toEqual([])
     await page.unroute(`${sandbox.apiUrl}/auth/credentials`)
-    await press(page, 'Try again')
+    await clickButton(page, 'Try again')
     await expect.poll(() => passkeysOf(page).count()).toBe(1)
   })
 })
@@ -179,14 +179,14 @@ describe('Sessions', () => {
     const other = await context.newPage()
     await authenticator.syncTo(await addAuthenticator(other, { isSynced: true }))
     await other.goto('/account')
-    await press(other, 'Log in')
+    await clickButton(other, 'Log in')
     await other.getByText(`Logged in as ${EMAIL}`).waitFor()
 
     await page.goto('/account/sessions')
     await expect.poll(() => sessionsOf(page).count()).toBe(2)
     expect(await sessionsOf(page).filter({ hasText: 'This session' }).count()).toBe(1)
     expect.soft(await complaintsAbout(page)).toEqual([])
-    await press(page, /^End session/)
+    await clickButton(page, /^End session/)
     await page.getByText('There is no other session.').waitFor()
     expect(await sessionsOf(page).count()).toBe(1)
 
@@ -194,10 +194,10 @@ describe('Sessions', () => {
     await other.getByText('You are not logged in').waitFor()
     expect.soft(await complaintsAbout(other)).toEqual([])
     await other.getByRole('link', { name: 'Log in' }).click()
-    await press(other, 'Log in')
+    await clickButton(other, 'Log in')
     await other.getByText(`Logged in as ${EMAIL}`).waitFor()
     await page.reload()
-    await press(page, 'End all other sessions')
+    await clickButton(page, 'End all other sessions')
     await page.getByText('There is no other session.').waitFor()
     await other.reload()
     await other.getByRole('button', { name: 'Log in' }).waitFor()
@@ -208,13 +208,13 @@ describe('A recovery kit', () => {
   test('is shown once, and is neither in the storage nor in the developer drawer', async ({ visitor: { page } }) => {
     await page.goto('/account')
     await page.getByRole('link', { name: /^Recovery kit\s*Not made yet$/ }).click()
-    await press(page, 'Make a recovery kit')
+    await clickButton(page, 'Make a recovery kit')
     const secrets = secretsOf(await keepKit(page))
     const done = page.getByRole('button', { name: 'Done' })
     expect(await done.isDisabled()).toBe(true)
     expect.soft(await complaintsAbout(page)).toEqual([])
     const download = page.waitForEvent('download')
-    await press(page, 'Download')
+    await clickButton(page, 'Download')
     expect((await download).suggestedFilename()).toBe('vaultline-recovery-kit.txt')
     await page.getByLabel('I have saved the kit').check()
     await done.click()
@@ -234,7 +234,7 @@ describe('A recovery kit', () => {
     sandbox,
   }) => {
     await loseResponse(page, `${sandbox.apiUrl}/auth/credentials`)
-    await press(page, 'Replace the kit')
+    await clickButton(page, 'Replace the kit')
     const perhaps = await keepKit(page)
     const warning = page.getByRole('status').getByText('It may already be the valid one')
     await warning.waitFor()
@@ -251,7 +251,7 @@ describe('A recovery kit', () => {
     expect(await page.getByLabel('I have saved the kit').isChecked()).toBe(false)
     expect(secretsOf(await keepKit(page))).not.toEqual(secretsOf(perhaps))
     await page.getByLabel('I have saved the kit').check()
-    await press(page, 'Done')
+    await clickButton(page, 'Done')
     await page.getByRole('heading', { name: 'You have a kit' }).waitFor()
   })
 
@@ -273,14 +273,14 @@ describe('A recovery kit', () => {
     expect(await page.getByLabel('E-mail address').inputValue()).toBe(EMAIL)
     expect.soft(await complaintsAbout(page)).toEqual([])
     await page.getByLabel('E-mail address').fill('another@example.com')
-    await press(page, 'Recover with a new passkey')
+    await clickButton(page, 'Recover with a new passkey')
     await page.getByRole('alert').getByText('This recovery kit does not fit.').waitFor()
     await page.getByLabel('E-mail address').fill(EMAIL)
-    await press(page, 'Recover with a new passkey')
+    await clickButton(page, 'Recover with a new passkey')
     const secrets = secretsOf(await keepKit(page))
     expect(secretsOf(used)).not.toEqual(secrets)
     await page.getByLabel('I have saved the kit').check()
-    await press(page, 'Log in with the new passkey')
+    await clickButton(page, 'Log in with the new passkey')
     await expect.poll(() => page.evaluate('sessionStorage.getItem("vaultline.session")')).not.toBeNull()
     await page.goto('/account')
     await page.getByText(`Logged in as ${EMAIL}`).waitFor()
@@ -298,7 +298,7 @@ describe('A recovery kit', () => {
 
   test('that was used is no longer valid', async ({ visitor: { page } }) => {
     await page.getByLabel('Recovery kit').fill(kits.at(-2) ?? '')
-    await press(page, 'Recover with a new passkey')
+    await clickButton(page, 'Recover with a new passkey')
     await expect.poll(() => page.getByRole('alert').textContent()).toContain('This recovery kit does not fit.')
   })
 
@@ -308,17 +308,17 @@ describe('A recovery kit', () => {
   }) => {
     await loseResponse(page, `${sandbox.apiUrl}/auth/recover`)
     await page.getByLabel('Recovery kit').fill(kits.at(-1) ?? '')
-    await press(page, 'Recover with a new passkey')
+    await clickButton(page, 'Recover with a new passkey')
     await keepKit(page)
     await page.getByRole('status').getByText('Your new passkey may already work').waitFor()
     expect.soft(await complaintsAbout(page)).toEqual([])
     await page.getByLabel('I have saved the kit').check()
-    await press(page, 'Log in with the new passkey')
+    await clickButton(page, 'Log in with the new passkey')
     await page.getByText(`Logged in as ${EMAIL}`).waitFor()
     const { passkey } = JSON.parse((await page.evaluate(() => sessionStorage.getItem('vaultline.session'))) ?? '')
     // The old passkey is removed from the device. Otherwise the device would still offer it, although it is no longer valid.
     await authenticator.keepOnly(passkey.toString())
-    await press(page, 'Log out')
+    await clickButton(page, 'Log out')
     await page.getByRole('button', { name: 'Log in', exact: true }).waitFor()
   })
 })
@@ -326,8 +326,8 @@ describe('A recovery kit', () => {
 describe('A Solana wallet', () => {
   test('is linked by its signature, and its tokens are in the portfolio', async ({ visitor: { page } }) => {
     await page.goto('/account')
-    await press(page, 'Log in')
-    await press(page, 'Link Local Solana account')
+    await clickButton(page, 'Log in')
+    await clickButton(page, 'Link Local Solana account')
     const linked = page.getByRole('list', { name: 'Linked wallets' }).getByRole('listitem')
     await linked.waitFor()
     expect(await linked.textContent()).toContain('Solana')
@@ -336,7 +336,7 @@ describe('A Solana wallet', () => {
     await page.getByRole('navigation').getByRole('link', { name: 'Home' }).click()
     await page.getByRole('row', { name: /^SOL Solana/ }).waitFor()
     await page.goto('/account')
-    await press(page, 'Unlink')
+    await clickButton(page, 'Unlink')
     await linked.waitFor({ state: 'detached' })
   })
 })
@@ -362,7 +362,7 @@ describe('An account', () => {
     expect.soft(await complaintsAbout(page)).toEqual([])
     expect(await readStorage(page)).not.toContain(EMAIL)
     await page.goto('/account')
-    await press(page, 'Log in')
+    await clickButton(page, 'Log in')
     await page.getByRole('alert').getByText('That did not work.').waitFor()
   })
 })

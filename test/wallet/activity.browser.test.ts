@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { createWalletClient, encodeFunctionData, getAddress, http, parseAbi, publicActions } from 'viem'
 import { describe, expect, onTestFinished } from 'vitest'
-import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
+import { clickButton, listAxeViolations, openVault, test, VIEWS } from '../support/wallet-film.ts'
 
 // Timeline page of the demo wallet in a real Chromium, with a visitor's deposits and withdrawals on two chains.
 
@@ -51,19 +51,19 @@ describe('A visitor', () => {
   test('without a wallet is asked to connect one', async ({ visitor: { page } }) => {
     await page.goto('/activity')
     await page.getByRole('heading', { name: 'No wallet is connected' }).waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await listAxeViolations(page)).toEqual([])
   })
 
   test('without a deposit is shown the way to vaults', async ({ visitor: { page } }) => {
     await page.goto('/account')
     await page.getByLabel('E-mail address').fill('activity@example.com')
-    await press(page, 'Sign up with a passkey')
-    await press(page, 'Fresh local account')
-    await press(page, 'Link this wallet')
+    await clickButton(page, 'Sign up with a passkey')
+    await clickButton(page, 'Fresh local account')
+    await clickButton(page, 'Link this wallet')
     await page.getByRole('button', { name: 'Unlink' }).waitFor()
     await openActivity(page)
     await page.getByRole('heading', { name: 'No activity yet' }).waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await listAxeViolations(page)).toEqual([])
   })
 })
 
@@ -72,8 +72,8 @@ describe('A deposit that settles', () => {
     const { page } = visitor
     await openVault(page, 'Harbor USDC')
     await page.getByLabel('Amount').fill('25')
-    await press(page, /^Approve 25 USDC/)
-    await press(page, /^Deposit 25 USDC/)
+    await clickButton(page, /^Approve 25 USDC/)
+    await clickButton(page, /^Deposit 25 USDC/)
     await page.getByText('Waiting for the vault’s settlement').waitFor()
     await openActivity(page)
     const rows = rowsOf(page, 'Harbor USDC')
@@ -88,7 +88,7 @@ describe('A deposit that settles', () => {
       .poll(() => stepsOf(page, 'Harbor USDC'), { timeout: 40_000 })
       .toEqual(['Requested', 'Settled', 'Ready to claim'])
     await rows.getByRole('link', { name: 'Claim in Harbor USDC' }).click()
-    await press(page, 'Claim')
+    await clickButton(page, 'Claim')
     await page.getByRole('region', { name: 'Your deposit' }).waitFor({ state: 'detached' })
     await openActivity(page)
     await page.getByRole('region', { name: 'Today' }).getByText('+25 USDC').waitFor()
@@ -111,8 +111,8 @@ describe('A deposit from another chain', () => {
     await openVault(page, 'Cove USDC Savings')
     await page.getByRole('combobox').selectOption({ label: 'USDC on Arbitrum' })
     await page.getByLabel('Amount').fill('30')
-    await press(page, /^Approve 30 USDC/)
-    await press(page, /^Send 30 USDC/)
+    await clickButton(page, /^Approve 30 USDC/)
+    await clickButton(page, /^Send 30 USDC/)
     await page.waitForURL(/\/transfers\/42161\/0x/)
     await page.getByText('Arriving on Base').waitFor()
     expect(await page.getByText('Arrived on Base').count()).toBe(0)
@@ -141,9 +141,9 @@ describe('A deposit from another chain', () => {
 describe('A withdrawal', () => {
   test('is one entry with the paid amount', async ({ visitor: { page } }) => {
     await openVault(page, 'Cove USDC Savings')
-    await press(page, 'Withdraw')
+    await clickButton(page, 'Withdraw')
     await page.getByLabel('Amount').fill('5')
-    await press(page, /^Withdraw 5 USDC/)
+    await clickButton(page, /^Withdraw 5 USDC/)
     await page.getByText('Withdrawn. The money is in your wallet.').waitFor()
     await openActivity(page)
     await page.getByRole('radio', { name: 'Withdrawals' }).check()
@@ -154,12 +154,12 @@ describe('A withdrawal', () => {
   test('to another chain is one entry with its transfer', async ({ visitor: { page }, sandbox }) => {
     await sandbox.control('transfers/hold')
     await openVault(page, 'Cove USDC Savings')
-    await press(page, 'Withdraw')
+    await clickButton(page, 'Withdraw')
     await page.getByRole('combobox').selectOption({ label: 'USDC on Arbitrum' })
     await page.getByLabel('Amount').fill('20')
-    await press(page, /^Approve 20 USDC/)
-    await press(page, /^Withdraw 20 USDC/)
-    await press(page, /^Send 20 USDC/)
+    await clickButton(page, /^Approve 20 USDC/)
+    await clickButton(page, /^Withdraw 20 USDC/)
+    await clickButton(page, /^Send 20 USDC/)
     await page.waitForURL(/\/transfers\/8453\/0x/)
     await openActivity(page)
     const open = page.getByRole('region', { name: 'In progress' })
@@ -184,7 +184,7 @@ describe('The timeline', () => {
       await page.goto('/activity')
       await page.getByRole('region', { name: 'Today' }).waitFor()
       for (const summary of await page.locator('summary').all()) await summary.click()
-      expect(await violations(page)).toEqual([])
+      expect(await listAxeViolations(page)).toEqual([])
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
     },
   )
@@ -216,7 +216,7 @@ describe('The timeline', () => {
     })
     await page.goto('/activity')
     await page.getByRole('status', { name: 'Loading' }).waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await listAxeViolations(page)).toEqual([])
     release()
     await page.getByRole('region', { name: 'Today' }).waitFor()
   })
@@ -227,7 +227,7 @@ describe('The timeline', () => {
     await page.goto('/activity')
     await page.getByText('Its activity is missing.').waitFor()
     await page.getByRole('region', { name: 'Today' }).waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await listAxeViolations(page)).toEqual([])
   })
 })
 
@@ -238,5 +238,5 @@ test('A shortened amount shows all its digits on focus', async ({ visitor: { pag
   const box = await figure.locator('.exact').boundingBox()
   expect(box?.width).toBeGreaterThan(60)
   expect(await figure.locator('.exact').textContent()).toMatch(/^exactly 24\.9999\d+ USDC$/)
-  expect(await violations(page)).toEqual([])
+  expect(await listAxeViolations(page)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import type { Page, Request } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
-import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
+import { clickButton, listAxeViolations, test, VIEWS } from '../support/wallet-film.ts'
 
 // Control page of `npm start` in a real Chromium. The page controls the local service and shows the demo wallet in a frame.
 
@@ -181,7 +181,7 @@ describe('In the control room', () => {
     await wallet.getByRole('button', { name: /^Deposit 8 USDC/ }).click()
     const deliveries = page.getByRole('region', { name: 'Events' }).getByRole('group')
     await deliveries.filter({ hasText: '503 deposit.completed' }).first().waitFor()
-    await press(page, 'End: The receiver responds 503')
+    await clickButton(page, 'End: The receiver responds 503')
     await expect.poll(() => page.getByRole('button', { name: /^End/ }).count()).toBe(0)
   })
 
@@ -262,12 +262,12 @@ describe('In the control room', () => {
     })
     await page.goto('/sandbox')
     await openGroup(page, 'Prepared states')
-    await press(page, 'Show: second account')
+    await clickButton(page, 'Show: second account')
     const wallet = walletOf(page)
     const banner = wallet.getByRole('banner')
     await banner.getByText(account.slice(0, 6)).waitFor()
     await wallet.getByRole('heading', { level: 1, name: 'Earn' }).waitFor()
-    await press(page, 'Back to your wallet')
+    await clickButton(page, 'Back to your wallet')
     await banner.getByText(sandbox.accounts.at(-1)?.address.slice(0, 6) ?? '').waitFor()
     expect(await banner.textContent()).not.toContain(account.slice(0, 6))
   })
@@ -296,11 +296,11 @@ describe('The explorer of the sandbox', () => {
     await page.goto(`/sandbox/explorer/${vault?.chainId}/tx/${result.at(-1)?.transactionHash}`)
     await page.getByText('success').waitFor()
     await page.getByRole('heading', { name: /^Events \([1-9]/ }).waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await listAxeViolations(page)).toEqual([])
     await page.goto(`/sandbox/explorer/${chain?.chainId}/address/${sandbox.accounts[0]?.address}`)
     await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor()
     await page.getByText('USDC').first().waitFor()
-    expect(await violations(page)).toEqual([])
+    expect(await listAxeViolations(page)).toEqual([])
   })
 
   test('says that a chain does not know a transaction', async ({ visitor: { page } }) => {
@@ -319,7 +319,7 @@ test.for(VIEWS)(
     await page.getByRole('radio').first().waitFor()
     for (const group of await page.getByRole('radio').all()) {
       await group.check()
-      expect(await violations(page)).toEqual([])
+      expect(await listAxeViolations(page)).toEqual([])
       expect(
         await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
       ).toBeLessThanOrEqual(0)

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
-import { openVault, press, test, VIEWS, violations } from '../support/wallet-film.ts'
+import { clickButton, listAxeViolations, openVault, test, VIEWS } from '../support/wallet-film.ts'
 
 // Demo wallet of `npm start` in a real Chromium: a new user with a passkey moves tokens on two chains. The nodes have the
 // limits of public nodes. `FILM=<folder>` saves a screenshot of each page, at two widths, light and dark.
@@ -16,10 +16,10 @@ describe('A newcomer', () => {
   test('signs up with a passkey, connects a local account and links it', async ({ visitor: { page } }) => {
     await page.goto('/account')
     await page.getByLabel('E-mail address').fill('newcomer@example.com')
-    await press(page, 'Sign up with a passkey')
+    await clickButton(page, 'Sign up with a passkey')
     await page.getByText('Logged in as newcomer@example.com').waitFor()
-    await press(page, 'Fresh local account')
-    await press(page, 'Link this wallet')
+    await clickButton(page, 'Fresh local account')
+    await clickButton(page, 'Link this wallet')
     await page.getByRole('button', { name: 'Unlink' }).waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)
   })
@@ -29,12 +29,12 @@ describe('A newcomer', () => {
     await openVault(page, 'Harbor USDC')
     paths.set('vault', new URL(page.url()).pathname)
     await page.getByLabel('Amount').fill('25')
-    await press(page, /^Approve 25 USDC/)
-    await press(page, /^Deposit 25 USDC/)
+    await clickButton(page, /^Approve 25 USDC/)
+    await clickButton(page, /^Deposit 25 USDC/)
     await page.getByText('Waiting for the vault’s settlement').waitFor()
     await sandbox.control('vaults/settle')
     await page.reload()
-    await press(page, 'Claim')
+    await clickButton(page, 'Claim')
     await page.getByRole('region', { name: 'Your deposit' }).waitFor({ state: 'detached' })
     await expect
       .poll(() => page.getByRole('region', { name: 'Your position' }).textContent())
@@ -47,19 +47,19 @@ describe('A newcomer', () => {
     await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()
     const entry = page.getByRole('region', { name: 'Today' }).getByRole('group').filter({ hasText: 'Harbor USDC' })
     await entry.getByText('+25 USDC').waitFor()
-    await press(page, /^Events/)
+    await clickButton(page, /^Events/)
     const delivery = page.getByRole('group').filter({ hasText: 'deposit.completed' }).first()
     await delivery.click()
     await delivery.getByText('signature valid').waitFor()
-    await press(page, 'Close')
+    await clickButton(page, 'Close')
     await openVault(page, 'Harbor USDC')
   })
 
   test('withdraws it after the next settlement', async ({ visitor, sandbox }) => {
     const { page } = visitor
-    await press(page, 'Withdraw')
-    await press(page, 'Max')
-    await press(page, /^Withdraw [\d.]+ USDC/)
+    await clickButton(page, 'Withdraw')
+    await clickButton(page, 'Max')
+    await clickButton(page, /^Withdraw [\d.]+ USDC/)
     await page.getByText('The vault has your request. Follow it on this page.').waitFor()
     const request = page.getByRole('region', { name: 'Your withdrawal' })
     await request.getByText('Waiting for the vault’s settlement').waitFor()
@@ -77,8 +77,8 @@ describe('A newcomer', () => {
     await openVault(page, 'Cove USDC Savings')
     await page.getByRole('combobox').selectOption({ label: 'USDC on Arbitrum' })
     await page.getByLabel('Amount').fill('30')
-    await press(page, /^Approve 30 USDC/)
-    await press(page, /^Send 30 USDC/)
+    await clickButton(page, /^Approve 30 USDC/)
+    await clickButton(page, /^Send 30 USDC/)
     await page.waitForURL(/\/transfers\/42161\/0x/)
     paths.set('transfer', new URL(page.url()).pathname)
     await page.getByText('Sent on Arbitrum').waitFor()
@@ -92,12 +92,12 @@ describe('A newcomer', () => {
 describe('A visitor', () => {
   test('withdraws to the other chain, up to the transfer', async ({ visitor: { page }, sandbox }) => {
     await openVault(page, 'Cove USDC Savings')
-    await press(page, 'Withdraw')
+    await clickButton(page, 'Withdraw')
     await page.getByRole('combobox').selectOption({ label: 'USDC on Arbitrum' })
     await page.getByLabel('Amount').fill('20')
-    await press(page, /^Approve 20 USDC/)
-    await press(page, /^Withdraw 20 USDC/)
-    await press(page, /^Send 20 USDC/)
+    await clickButton(page, /^Approve 20 USDC/)
+    await clickButton(page, /^Withdraw 20 USDC/)
+    await clickButton(page, /^Send 20 USDC/)
     await page.waitForURL(/\/transfers\/8453\/0x/)
     await sandbox.control('transfers/fill')
     await page.getByRole('link', { name: 'Back to the vault' }).click()
@@ -108,10 +108,10 @@ describe('A visitor', () => {
     onTestFinished(() => sandbox.control('chains/resume'))
     await openVault(page, 'Cove USDC Savings')
     await page.getByLabel('Amount').fill('7')
-    await press(page, /^Approve 7 USDC/)
+    await clickButton(page, /^Approve 7 USDC/)
     await page.getByRole('button', { name: /^Deposit 7 USDC/ }).waitFor()
     await sandbox.control('chains/hold', { chainId: 8453 })
-    await press(page, /^Deposit 7 USDC/)
+    await clickButton(page, /^Deposit 7 USDC/)
     await page.getByText('Waiting for the chain').waitFor()
     await page.reload()
     const card = page.getByRole('region', { name: 'On its way' })
@@ -207,7 +207,7 @@ describe('During an outage', () => {
     await alert.waitFor()
     expect(await alert.textContent()).toContain('cannot be reached at the moment')
     await sandbox.control('sources/resume')
-    await press(page, 'Try again')
+    await clickButton(page, 'Try again')
     await page.getByRole('button', { name: /^(Approve|Send) 31 USDC/ }).waitFor()
   })
 
@@ -233,7 +233,7 @@ describe('During an outage', () => {
     await page.goto('/vaults')
     await page.getByText('You are offline, or we cannot be reached.').waitFor()
     await page.unroute(service)
-    await press(page, 'Try again')
+    await clickButton(page, 'Try again')
     await page.getByRole('link', { name: 'Harbor USDC' }).waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)
   })
@@ -314,7 +314,7 @@ describe('Every page', () => {
         await page.goto(path)
         await page.getByRole('heading', { level: 1 }).waitFor()
         await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
-        expect.soft(await violations(page), path).toEqual([])
+        expect.soft(await listAxeViolations(page), path).toEqual([])
         const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
         expect.soft(excess, `${path} is wider than the window`).toBeLessThanOrEqual(0)
         if (!PICTURES) continue

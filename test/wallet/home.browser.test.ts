@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
-import { test as base, openVault, press, VIEWS, violations } from '../support/wallet-film.ts'
+import { test as base, clickButton, listAxeViolations, openVault, VIEWS } from '../support/wallet-film.ts'
 
 // Home page and deposit form of the demo wallet: holdings by chain, sources of deposits, and texts during an outage.
 
@@ -24,9 +24,9 @@ async function joinAs(context: BrowserContext, account: string): Promise<Page> {
 async function join(page: Page, account: string): Promise<void> {
   await page.goto('/account')
   await page.getByLabel('E-mail address').fill(`${account.replaceAll(' ', '-')}@example.com`)
-  await press(page, 'Sign up with a passkey')
-  await press(page, account)
-  await press(page, 'Link this wallet')
+  await clickButton(page, 'Sign up with a passkey')
+  await clickButton(page, account)
+  await clickButton(page, 'Link this wallet')
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
 }
 
@@ -88,7 +88,7 @@ test('A reload shows a pending batch, and offers no second deposit before it end
   await page.getByLabel('Amount').fill('7')
   await page.getByRole('button', { name: /^Approve and deposit 7 USDC/ }).waitFor()
   await sandbox.control('chains/hold', { chainId: 8453 })
-  await press(page, /^Approve and deposit 7 USDC/)
+  await clickButton(page, /^Approve and deposit 7 USDC/)
   await page.getByRole('button', { name: 'Waiting for the chain' }).waitFor()
   const card = page.getByRole('region', { name: 'On its way' })
   expect(await card.count()).toBe(0)
@@ -96,9 +96,9 @@ test('A reload shows a pending batch, and offers no second deposit before it end
   await card.waitFor()
   expect(await page.getByLabel('Amount').count()).toBe(0)
   // The user can withdraw while a deposit is in progress, but cannot start a second deposit.
-  await press(page, 'Withdraw')
+  await clickButton(page, 'Withdraw')
   await page.getByLabel('Amount').waitFor()
-  await press(page, 'Deposit')
+  await clickButton(page, 'Deposit')
   expect(await page.getByLabel('Amount').count()).toBe(0)
   await sandbox.control('chains/resume')
   await card.waitFor({ state: 'detached' })
@@ -113,11 +113,11 @@ test('A pending batch is shown in the other tab of the form, too', async ({ smar
   await page.getByLabel('Amount').fill('3')
   await page.getByRole('button', { name: /^Approve and deposit 3 USDC/ }).waitFor()
   await sandbox.control('chains/hold', { chainId: 8453 })
-  await press(page, /^Approve and deposit 3 USDC/)
+  await clickButton(page, /^Approve and deposit 3 USDC/)
   await page.getByRole('button', { name: 'Waiting for the chain' }).waitFor()
-  await press(page, 'Withdraw')
+  await clickButton(page, 'Withdraw')
   await page.getByRole('region', { name: 'On its way' }).waitFor()
-  await press(page, 'Deposit')
+  await clickButton(page, 'Deposit')
   expect(await page.getByLabel('Amount').count()).toBe(0)
   await sandbox.control('chains/resume')
   await page.getByLabel('Amount').waitFor()
@@ -130,7 +130,7 @@ test('A page says what to check if the wallet no longer knows a batch', async ({
   await page.getByLabel('Amount').fill('2')
   await page.getByRole('button', { name: /^Approve and deposit 2 USDC/ }).waitFor()
   await sandbox.control('chains/hold', { chainId: 8453 })
-  await press(page, /^Approve and deposit 2 USDC/)
+  await clickButton(page, /^Approve and deposit 2 USDC/)
   await page.getByRole('button', { name: 'Waiting for the chain' }).waitFor()
   await page.evaluate(`{
     const [sent] = JSON.parse(localStorage.getItem('vaultline.under-way'))
@@ -140,7 +140,7 @@ test('A page says what to check if the wallet no longer knows a batch', async ({
   await page.reload()
   await page.getByText('Your wallet no longer knows this deposit').waitFor()
   expect(await page.getByLabel('Amount').count()).toBe(0)
-  await press(page, 'I have checked')
+  await clickButton(page, 'I have checked')
   await page.getByLabel('Amount').waitFor()
 })
 
@@ -174,20 +174,20 @@ test('Rewards of campaigns are shown by chain, and claimed with one confirmation
   const page = await context.newPage()
   page.setDefaultTimeout(40_000)
   await page.goto('/account')
-  await press(page, 'Local account with a past')
+  await clickButton(page, 'Local account with a past')
   await page.goto('/')
   const rewards = page.getByRole('region', { name: 'Rewards' })
   await rewards.getByText('7 MORPHO').waitFor()
   expect(await rewards.textContent()).toMatch(/2\.5 MORPHO.*To claim in part from /)
   expect(await page.getByRole('button', { name: /^Claim on/ }).count()).toBe(1)
-  await press(page, 'Claim on Base')
+  await clickButton(page, 'Claim on Base')
   await rewards.getByText('You receive').waitFor()
   for (const { name, ...view } of VIEWS) {
     await page.setViewportSize(view.viewport)
     await page.emulateMedia(view)
-    expect(await violations(page), name).toEqual([])
+    expect(await listAxeViolations(page), name).toEqual([])
   }
-  await press(page, 'Claim now')
+  await clickButton(page, 'Claim now')
   await page.getByRole('button', { name: /^Claim/ }).waitFor({ state: 'detached' })
   await expect.poll(() => rewards.textContent()).not.toContain('7 MORPHO')
 
@@ -196,7 +196,7 @@ test('Rewards of campaigns are shown by chain, and claimed with one confirmation
   await row.getByText('+ 3.10% MORPHO').waitFor()
   await row.getByRole('link').click()
   await page.getByText('A year, on top of the yield').waitFor()
-  expect(await violations(page)).toEqual([])
+  expect(await listAxeViolations(page)).toEqual([])
 
   // Users without rewards see no section about rewards.
   await smart.goto('/')
@@ -229,7 +229,7 @@ test('A transfer sent as a batch is followed after a reload until it has a page'
   await page.getByLabel('Amount').fill('4')
   await page.getByRole('button', { name: /^Approve and send 4 USDC/ }).waitFor()
   await sandbox.control('chains/hold', { chainId: 42161 })
-  await press(page, /^Approve and send 4 USDC/)
+  await clickButton(page, /^Approve and send 4 USDC/)
   await page.getByRole('button', { name: 'Waiting for the chain' }).waitFor()
   await page.reload()
   await page.getByRole('region', { name: 'On its way' }).waitFor()
@@ -311,12 +311,12 @@ test('A browser without passkeys says so in advance, and its wallet deposits wit
   await page.goto('/account')
   await page.getByText('This browser cannot use passkeys.').waitFor()
   expect(await page.getByRole('button', { name: 'Sign up with a passkey' }).count()).toBe(0)
-  expect(await violations(page)).toEqual([])
-  await press(page, 'Fresh local account')
+  expect(await listAxeViolations(page)).toEqual([])
+  await clickButton(page, 'Fresh local account')
   await openVault(page, 'Cove USDC Savings')
   await page.getByLabel('Amount').fill('11')
-  await press(page, /^Approve 11 USDC/)
-  await press(page, /^Deposit 11 USDC/)
+  await clickButton(page, /^Approve 11 USDC/)
+  await clickButton(page, /^Deposit 11 USDC/)
   await page.getByText('Deposited. It earns from now on.').waitFor()
 })
 
@@ -327,7 +327,7 @@ for (const { name, viewport, colorScheme } of VIEWS.slice(0, 2)) {
     await page.goto('/')
     await page.getByRole('button', { name: 'ETH on 2 chains' }).click()
     await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
-    expect(await violations(page)).toEqual([])
+    expect(await listAxeViolations(page)).toEqual([])
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
   })
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
-import { press, test, VIEWS, violations } from '../support/wallet-film.ts'
+import { clickButton, listAxeViolations, test, VIEWS } from '../support/wallet-film.ts'
 
 // Vault list and vault page of the demo wallet, with recorded price histories: first without a connected wallet, then with
 // deposits.
@@ -85,15 +85,15 @@ describe('A visitor without a wallet', () => {
     const yields = await page.getByRole('cell').filter({ hasText: '% APY' }).allTextContents()
     const percents = yields.map((text) => Number.parseFloat(text))
     expect(percents).toEqual(percents.toSorted((left, right) => right - left))
-    await press(page, /^Vault/)
+    await clickButton(page, /^Vault/)
     const names = await listedNames(page)
     expect(names).toEqual(names.toSorted())
     expect(await page.getByRole('columnheader', { name: /^Vault/ }).getAttribute('aria-sort')).toBe('ascending')
-    await press(page, /^Vault/)
+    await clickButton(page, /^Vault/)
     expect(await listedNames(page)).toEqual(names.toReversed())
     await page.reload()
     expect(await listedNames(page)).toEqual(names.toReversed())
-    await press(page, /^In the vault/)
+    await clickButton(page, /^In the vault/)
     expect(await page.getByRole('columnheader', { name: /^In the vault/ }).getAttribute('aria-sort')).toBe('descending')
     expect(new URL(page.url()).search).toBe('?sort=total')
     expect(await page.getByRole('button', { name: 'My vaults' }).count()).toBe(0)
@@ -104,13 +104,13 @@ describe('An account with deposits', () => {
   test('sees its deposits in the list, and filters by "My vaults"', async ({ visitor: { page } }) => {
     await page.goto('/account')
     await page.getByLabel('E-mail address').fill('holder@example.com')
-    await press(page, 'Sign up with a passkey')
-    await press(page, /Local account with a past/)
+    await clickButton(page, 'Sign up with a passkey')
+    await clickButton(page, /Local account with a past/)
     await page.goto('/vaults')
     const all = await listedNames(page)
     const row = page.getByRole('row', { name: /Harbor USDC/ })
     await expect.poll(() => row.getByRole('cell').last().textContent()).toMatch(/^[\d,.]+ USDC( exactly|$)/)
-    await press(page, 'My vaults')
+    await clickButton(page, 'My vaults')
     await expect.poll(() => listedNames(page)).toEqual(expect.arrayContaining(['Harbor USDC', 'Tideline USDC']))
     const own = await listedNames(page)
     expect(own.length).toBeLessThan(all.length)
@@ -180,7 +180,7 @@ for (const { name: view, viewport, colorScheme } of VIEWS) {
       await page.goto(shown)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
-      expect.soft(await violations(page), shown).toEqual([])
+      expect.soft(await listAxeViolations(page), shown).toEqual([])
       const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
       expect.soft(excess, `${shown} is wider than the window`).toBeLessThanOrEqual(0)
     }

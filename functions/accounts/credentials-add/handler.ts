@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
-import { createAttestor } from '../../../lib/accounts/attestation.ts'
-import { createAuthenticator } from '../../../lib/accounts/authentication.ts'
-import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
+import { createAttestationVerifier } from '../../../lib/accounts/attestation.ts'
+import { createAssertionVerifier } from '../../../lib/accounts/authentication.ts'
+import { requireDistinctIds, withClaimedId } from '../../../lib/accounts/claims.ts'
 import type { Credential } from '../../../lib/accounts/credential.ts'
 import { buildCredentialEntry } from '../../../lib/accounts/credential-entry.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
@@ -42,8 +42,8 @@ function completeAddition({
   randomBytes,
   now,
 }: Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
-  const attest = createAttestor({ identityKeys, randomBytes, now })
-  const authenticate = createAuthenticator({ identityKeys, limitTries, now })
+  const attest = createAttestationVerifier({ identityKeys, randomBytes, now })
+  const authenticate = createAssertionVerifier({ identityKeys, limitTries, now })
 
   return async ({ session, body, requestContext }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { temporaryAuthenticationToken, confirmation, ...attestations } = body
@@ -65,7 +65,7 @@ function completeAddition({
     const [credential] = (await attest(attestations, enrolment)) as [Credential]
     const id = randomId(randomBytes)
     const withIt = async (current: User) => {
-      requireOwnIds([...Object.values(current.credentials), credential])
+      requireDistinctIds([...Object.values(current.credentials), credential])
       const isSame = isDeepStrictEqual(current.credentials, user.credentials)
       const own = isSame ? confirmed : await confirm(current)
       const credentials = { ...withoutSingle(own, credential.kind), [id]: credential }
@@ -74,7 +74,7 @@ function completeAddition({
       return { credentials, sessions: current.sessions }
     }
     const change = () => changeAccess(users, user, withIt, session)
-    await withClaim(users, [credential], user, { now: now(), change })
+    await withClaimedId(users, [credential], user, { now: now(), change })
     return buildCredentialEntry(id, credential)
   }
 }

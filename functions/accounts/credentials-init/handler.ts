@@ -1,5 +1,5 @@
 import { getUser } from '../../../lib/accounts/access.ts'
-import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { getChallengeExpiry } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
 import { sha256 } from '../../../lib/core/sha256.ts'
@@ -22,7 +22,7 @@ function beginAddition({
   return async ({ session, headers }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { id: userId, email } = session.user
     const [token, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
-    const challengeItem = { userId, platform: headers.platform, challenge, expiresAt: challengeEnd(now()) }
+    const challengeItem = { userId, platform: headers.platform, challenge, expiresAt: getChallengeExpiry(now()) }
     const [{ credentials }] = await Promise.all([
       getUser(users, session),
       users.credentialChallenges.put(sha256(token), challengeItem),

@@ -1,5 +1,5 @@
 import { changeAccess, getUser } from '../../../lib/accounts/access.ts'
-import { assertFresh } from '../../../lib/accounts/session.ts'
+import { requireFreshLogin } from '../../../lib/accounts/session.ts'
 import { lacksSecondFactor, type User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import type { Request } from '../../../lib/frame/contract.ts'
@@ -13,7 +13,7 @@ import { contract } from './contract.ts'
  */
 function removeCredential({ users, now }: Services<'users' | 'now'>) {
   return async ({ session, path }: Request<typeof contract>): Promise<undefined> => {
-    assertFresh(session, now())
+    requireFreshLogin(session, now())
     const user = await getUser(users, session)
     const withoutIt = ({ credentials, sessions }: User) => {
       const { [path.id]: removed, ...left } = credentials

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { getChallengeExpiry } from '../../../lib/accounts/challenges.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
 import { MAX_CREDENTIALS, type User } from '../../../lib/accounts/user.ts'
 import { sha256 } from '../../../lib/core/sha256.ts'
@@ -43,7 +43,7 @@ function beginLogin({
     const { clientId } = request.client
     const { email } = request.body
     const [challengeIdentifier, challenge] = [randomToken(randomBytes), randomToken(randomBytes)]
-    const challengeItem = { clientId, email, challenge, expiresAt: challengeEnd(now()) }
+    const challengeItem = { clientId, email, challenge, expiresAt: getChallengeExpiry(now()) }
     const [user] = await Promise.all([
       email === undefined ? null : users.get({ clientId, email }),
       users.loginChallenges.put(sha256(challengeIdentifier), challengeItem),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { changeAccess } from '../../../lib/accounts/access.ts'
-import { createAuthenticator } from '../../../lib/accounts/authentication.ts'
-import { secondsFrom } from '../../../lib/accounts/challenges.ts'
+import { createAssertionVerifier } from '../../../lib/accounts/authentication.ts'
+import { addSeconds } from '../../../lib/accounts/challenges.ts'
 import type { Assertion } from '../../../lib/accounts/credential.ts'
 import { listAllOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { Session } from '../../../lib/accounts/session.ts'
@@ -40,7 +40,7 @@ function completeLogin({
   randomBytes,
   now,
 }: Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
-  const authenticate = createAuthenticator({ identityKeys, limitTries, now })
+  const authenticate = createAssertionVerifier({ identityKeys, limitTries, now })
   const origins = listAllOrigins(relyingParty)
 
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
@@ -75,7 +75,7 @@ function completeLogin({
       clientId,
       user: { id: user.userId, email: user.email },
       createdAt: at,
-      expiresAt: secondsFrom(now(), SESSION_SECONDS),
+      expiresAt: addSeconds(now(), SESSION_SECONDS),
     }
     const { platform } = request.headers
     // The session is stored before it is added to the user's list of sessions. A concurrent request that ends all

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { getChallengeExpiry } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
 import { findRecoveryKey, type User } from '../../../lib/accounts/user.ts'
@@ -44,7 +44,7 @@ function beginRecovery({
       randomToken(randomBytes),
     ]
     const subject = `${clientId} ${email}`
-    const expiresAt = challengeEnd(now())
+    const expiresAt = getChallengeExpiry(now())
     const [user] = await Promise.all([
       credentialId === undefined ? null : users.get({ clientId, email }),
       users.recoveries.put(sha256(token), { clientId, email, platform, userHandle, challenge, expiresAt }),

@@ -1,13 +1,13 @@
 import { changeAccess } from '../../../lib/accounts/access.ts'
 import {
   assignIds,
-  createAttestor,
+  createAttestationVerifier,
   findTemporaryToken,
   isPasswordOnly,
   requireFields,
 } from '../../../lib/accounts/attestation.ts'
 import { authenticateRecovery } from '../../../lib/accounts/authentication.ts'
-import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
+import { requireDistinctIds, withClaimedId } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/core/errors.ts'
@@ -32,7 +32,7 @@ function completeRecovery({
   randomBytes,
   now,
 }: Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
-  const attest = createAttestor({ identityKeys, randomBytes, now })
+  const attest = createAttestationVerifier({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client
@@ -53,7 +53,7 @@ function completeRecovery({
     const user = await verify(await users.get({ clientId, email }))
 
     const made = await attest(newCredentials, { ...expected, userHandle })
-    requireOwnIds([...Object.values(user.credentials), ...made])
+    requireDistinctIds([...Object.values(user.credentials), ...made])
     const credentials = assignIds(made, randomBytes)
     const change = async () => {
       const changing = changeAccess(users, user, async (current) => {
@@ -62,7 +62,7 @@ function completeRecovery({
       })
       recovered(await toResult(changing))
     }
-    await withClaim(users, made, user, { now: now(), change })
+    await withClaimedId(users, made, user, { now: now(), change })
     return undefined
   }
 }

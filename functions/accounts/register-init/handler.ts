@@ -1,4 +1,4 @@
-import { challengeEnd } from '../../../lib/accounts/challenges.ts'
+import { getChallengeExpiry } from '../../../lib/accounts/challenges.ts'
 import { buildCreationOptions } from '../../../lib/accounts/enrolment.ts'
 import { randomToken } from '../../../lib/accounts/token.ts'
 import { sha256 } from '../../../lib/core/sha256.ts'
@@ -33,7 +33,7 @@ function beginRegistration({
     const { platform } = request.headers
     await limitTries('registration', { sourceIp: request.requestContext.http.sourceIp })
     const [token, userId, challenge] = [randomToken(randomBytes), randomToken(randomBytes), randomToken(randomBytes)]
-    const expiresAt = challengeEnd(now())
+    const expiresAt = getChallengeExpiry(now())
     await users.registrations.put(sha256(token), { email, platform, userId, challenge, expiresAt })
     const enrolled = { email, userHandle: userId, challenge, token }
     const options = buildCreationOptions({ relyingParty, identityKeys }, enrolled)

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { TemporaryToken, TemporaryTokenHeader } from '../../../lib/accounts/creation-options.ts'
 import {
   FirstAttestation,
-  onePasskey,
   RecoveryAttestation,
+  requireAtMostOnePasskey,
   SecondAttestation,
 } from '../../../lib/accounts/credential.ts'
 import { field } from '../../../lib/core/field.ts'
@@ -34,13 +34,13 @@ export const contract = {
         appId: field(z.string(), 'unknown_field').optional().describe('Ignored; some clients send it'),
         ...credentials,
         signedChallenge: field(
-          z.strictObject(credentials).check(onePasskey),
+          z.strictObject(credentials).check(requireAtMostOnePasskey),
           'missing_or_invalid_first_factor_credential',
         )
           .optional()
           .describe('The three credentials, as an alternative to the separate fields'),
       })
-      .check(onePasskey),
+      .check(requireAtMostOnePasskey),
   },
   response: z.undefined(),
   errors: [

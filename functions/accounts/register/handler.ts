@@ -1,11 +1,11 @@
 import {
   assignIds,
-  createAttestor,
+  createAttestationVerifier,
   findTemporaryToken,
   isPasswordOnly,
   requireFields,
 } from '../../../lib/accounts/attestation.ts'
-import { requireOwnIds, withClaim } from '../../../lib/accounts/claims.ts'
+import { requireDistinctIds, withClaimedId } from '../../../lib/accounts/claims.ts'
 import { listOrigins } from '../../../lib/accounts/relying-party.ts'
 import type { User } from '../../../lib/accounts/user.ts'
 import { AppError } from '../../../lib/core/errors.ts'
@@ -27,7 +27,7 @@ function completeRegistration({
   randomBytes,
   now,
 }: Services<'users' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
-  const attest = createAttestor({ identityKeys, randomBytes, now })
+  const attest = createAttestationVerifier({ identityKeys, randomBytes, now })
 
   return async (request: Request<typeof contract>): Promise<undefined> => {
     const { clientId } = request.client
@@ -44,7 +44,7 @@ function completeRegistration({
     const { email, platform, userId, challenge } = registration
     const origins = listOrigins(relyingParty, platform)
     const made = await attest(credentials, { challenge, origins, rpId: relyingParty.id, userHandle: userId })
-    requireOwnIds(made)
+    requireDistinctIds(made)
     const user: User = {
       ...{ clientId, email, userId, createdAt },
       credentials: assignIds(made, randomBytes),
@@ -54,7 +54,7 @@ function completeRegistration({
     const change = async () => {
       if (!(await users.create(user))) throw new AppError('user_already_registered')
     }
-    await withClaim(users, made, user, { now: now(), change })
+    await withClaimedId(users, made, user, { now: now(), change })
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-import { challengeEnd } from '../../../lib/accounts/challenges.ts'
-import { assertFresh } from '../../../lib/accounts/session.ts'
+import { getChallengeExpiry } from '../../../lib/accounts/challenges.ts'
+import { requireFreshLogin } from '../../../lib/accounts/session.ts'
 import { randomBase62 } from '../../../lib/clients/api-key.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { sha256 } from '../../../lib/core/sha256.ts'
@@ -7,7 +7,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { now, randomBytes, relyingParty, type Services, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
-import { walletMessage } from './wallet-message.ts'
+import { buildWalletMessage } from './wallet-message.ts'
 
 /**
  * Starts to link a wallet to a user. Returns the message that the wallet must sign within ten minutes. The message
@@ -22,7 +22,7 @@ function beginLink({
 }: Services<'users' | 'relyingParty' | 'randomBytes' | 'now'>) {
   return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { session, headers, body } = request
-    assertFresh(session, now())
+    requireFreshLogin(session, now())
     const { address, chain } = body.address
     if (chain !== body.chain) {
       const issue = `is not an address of ${body.chain}`
@@ -30,9 +30,9 @@ function beginLink({
     }
     const uri = relyingParty.webOrigins.find((origin) => origin === headers.origin) ?? `https://${relyingParty.id}`
     const wallet = { address, chain, chainId: body.chainId }
-    const challenge = { ...wallet, userId: session.user.id, expiresAt: challengeEnd(now()) }
+    const challenge = { ...wallet, userId: session.user.id, expiresAt: getChallengeExpiry(now()) }
     const nonce = randomBase62(32, randomBytes)
-    const message = walletMessage(challenge, { uri, domain: new URL(uri).host, nonce, issuedAt: new Date(now()) })
+    const message = buildWalletMessage(challenge, { uri, domain: new URL(uri).host, nonce, issuedAt: new Date(now()) })
     // The hash of the message is the key of the stored challenge. So a signed message with another domain, nonce or
     // chain finds no challenge.
     await users.walletChallenges.put(sha256(message), challenge)

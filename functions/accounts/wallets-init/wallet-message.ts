@@ -8,7 +8,7 @@ const STATEMENT = 'Link this wallet to your account. This costs nothing and move
  * Builds the message that a wallet signs to be linked: EIP-4361, or its Solana variant
  * (https://github.com/phantom/sign-in-with-solana).
  */
-export function walletMessage(
+export function buildWalletMessage(
   { address, chain, chainId, expiresAt }: WalletChallenge,
   { domain, uri, nonce, issuedAt }: { domain: string; uri: string; nonce: string; issuedAt: Date },
 ): string {

@@ -4,11 +4,11 @@ import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { UNITS } from '../../../lib/meter/meter.ts'
+import { REQUEST_UNITS } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
 import { fetchReportedRewards } from '../../../lib/rewards/reported.ts'
-import { MIN_WORTH_USD } from '../../../lib/rewards/responses.ts'
-import type { WatchedKey } from '../../../lib/rewards/watched-store.ts'
+import { MIN_REWARD_USD } from '../../../lib/rewards/responses.ts'
+import type { WatchedAccountKey } from '../../../lib/rewards/watched-store.ts'
 import { cache, getReader, getTokenValues, merkl, now, type Services, watchedAccounts } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -24,7 +24,7 @@ function listRewards({
    * Adds these accounts to the watched accounts, whose rewards the job refresh-rewards publishes. A failure is only
    * logged, so the response still lists the rewards.
    */
-  const watch = async (keys: readonly WatchedKey[]) => {
+  const watch = async (keys: readonly WatchedAccountKey[]) => {
     if (keys.length === 0) return
     try {
       await watchedAccounts.watch(keys, now())
@@ -45,7 +45,7 @@ function listRewards({
       (id) => (query.chainId ?? id) === id && (limits.chains?.includes(id) ?? true),
     )
     const [reported, usdOf] = await Promise.all([
-      fetchReportedRewards({ cache, merkl }, { account, chainIds, payment: payFor(UNITS.merkl) }),
+      fetchReportedRewards({ cache, merkl }, { account, chainIds, payment: payFor(REQUEST_UNITS.merkl) }),
       getTokenValues(chainIds),
     ])
     const ofChains = await Promise.all(
@@ -75,7 +75,7 @@ function listRewards({
     const paying = read.filter(({ rewards }) =>
       rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
         const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)
-        return usd !== null && usd >= MIN_WORTH_USD
+        return usd !== null && usd >= MIN_REWARD_USD
       }),
     )
     await watch(paying.map(({ chainId }) => ({ chainId, account, clientId: client.clientId })))

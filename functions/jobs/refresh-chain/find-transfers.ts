@@ -9,7 +9,7 @@ import {
 import { createBudget, getBridge, readTime } from '../../../lib/bridge/poll.ts'
 import type { QuotesStore } from '../../../lib/bridge/quote-store.ts'
 import { readNextEvents } from '../../../lib/bridge/search.ts'
-import { toDeposited } from '../../../lib/bridge/source.ts'
+import { buildDepositRecord } from '../../../lib/bridge/source.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import type { LogSearch } from '../../../lib/bridge/transfer.ts'
 import { blockRequest, HashedHeader, parseResult } from '../../../lib/chain/logs.ts'
@@ -84,7 +84,7 @@ export async function findTransfers(
     let found = 0
     for (const { key, quote, ...one } of quoted.filter(({ key }) => !known.has(key.relayHash))) {
       const at = await readTime({ budget: createBudget() }, source, [one.log], one.log.blockNumber)
-      const transfer = { ...toDeposited(source, one, { at, isFinal: false }), quote, lookAt: new Date(now()) }
+      const transfer = { ...buildDepositRecord(source, one, { at, isFinal: false }), quote, lookAt: new Date(now()) }
       if (await transfers.record(key, transfer)) found += 1
     }
     return found

@@ -1,5 +1,5 @@
 import { hashRelay } from '../../../lib/bridge/events.ts'
-import { createBudget, FILLED, MAX_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
+import { createBudget, FILLED_STATUS, MAX_CALLS, readFillStatuses } from '../../../lib/bridge/poll.ts'
 import { readTransfer, type TransferServices } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import { isUnreported, STATUS_BY_OUTCOME } from '../../../lib/bridge/timeline.ts'
@@ -104,7 +104,7 @@ async function readFills(
       const { block, values } = await readFillStatuses(getReader(destination), hashes)
       for (const [index, { recorded, deposit }] of group.entries()) {
         const isOver = block.timestamp > BigInt(deposit.relayData.fillDeadline)
-        if (values[index] === FILLED || isOver) moved.add(recorded)
+        if (values[index] === FILLED_STATUS || isOver) moved.add(recorded)
       }
     } catch (error) {
       logger.warn('transfers not read', { chainId, destination, count: group.length, reason: String(error) })

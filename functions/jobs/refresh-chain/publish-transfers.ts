@@ -1,4 +1,4 @@
-import { getVault } from '../../../lib/bridge/status.ts'
+import { findTransferVault } from '../../../lib/bridge/status.ts'
 import type { TransfersStore } from '../../../lib/bridge/store.ts'
 import { markTransferPublished } from '../../../lib/bridge/timeline.ts'
 import type { RecordedTransfer } from '../../../lib/bridge/transfer.ts'
@@ -35,11 +35,11 @@ export async function publishTransfers(
 ): Promise<number> {
   if (ended.length === 0) return 0
   try {
-    const vaults = ended.flatMap(({ recorded }) => getVault(recorded) ?? [])
+    const vaults = ended.flatMap(({ recorded }) => findTransferVault(recorded) ?? [])
     const clientsOf = await findClients(vaults)
     const clientIds = new Map<Notice, readonly string[]>()
     const groups = ended.map((one) => {
-      const vault = getVault(one.recorded)
+      const vault = findTransferVault(one.recorded)
       // With `latest`, clients may already have an event about an outcome that was not final. The final outcome is then
       // published at any age.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS

@@ -6,10 +6,16 @@ import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { ALL_PRICES, ALL_TOKENS, MARKET, pricesKey, RATES } from '../../../lib/markets/cache-keys.ts'
+import {
+  EXCHANGE_RATES_KEY,
+  MARKET_DATA_KEY,
+  PRICES_KEYS,
+  pricesKey,
+  TOKENS_KEYS,
+} from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
-import { beforeChange } from '../../../lib/markets/convert.ts'
-import { coinByAddress, coinById, fetchPrices } from '../../../lib/markets/source.ts'
+import { priceBeforeChange } from '../../../lib/markets/convert.ts'
+import { coinNameByAddress, coinNameById, fetchPrices } from '../../../lib/markets/source.ts'
 import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { cache, coinGecko, config, now, priceSources, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
@@ -39,7 +45,7 @@ const AGREEMENT = 2
  */
 export async function refreshMarket(dependencies: MarketServices): Promise<z.output<typeof contract.report>> {
   const { cache, coinGecko, now, marketSeconds } = dependencies
-  const cached = await cache.get({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+  const cached = await cache.get({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY, ...TOKENS_KEYS, ...PRICES_KEYS })
   const startedAt = now()
   /** Refreshes one cached value. A failure is logged and returned, so that the other values are still refreshed. */
   const attempt = async <T>(what: string, before: Date | undefined, refresh: () => Promise<T>) => {
@@ -57,7 +63,7 @@ export async function refreshMarket(dependencies: MarketServices): Promise<z.out
     isDue(cached.market)
       ? attempt('market', cached.market?.asOf, async () => {
           const coins = await fetchMarket(coinGecko, cached.market?.value.length ?? 0)
-          await cache.put(MARKET, coins)
+          await cache.put(MARKET_DATA_KEY, coins)
           return coins
         })
       : undefined,
@@ -67,7 +73,7 @@ export async function refreshMarket(dependencies: MarketServices): Promise<z.out
           const count = Object.keys(fetched).length
           if (count < Object.keys(cached.rates?.value ?? {}).length * MIN_SHARE)
             throw badResponse(`rates of ${count} currencies`)
-          await cache.put(RATES, fetched)
+          await cache.put(EXCHANGE_RATES_KEY, fetched)
           return fetched
         })
       : undefined,
@@ -132,7 +138,7 @@ async function refreshPrices(
   { tokens, before, newCoins, knownCoins }: PricesInput,
 ) {
   const nameOf = ({ address, coinGeckoId }: ListedToken) =>
-    address === 'native' ? coinById(coinGeckoId) : coinByAddress(chain, address)
+    address === 'native' ? coinNameById(coinGeckoId) : coinNameByAddress(chain, address)
   const fromMarket = new Map(tokens.flatMap((token) => priceInMarket(token, newCoins, now())))
   const rest = tokens.filter(({ address }) => !fromMarket.has(address))
   const [current, dayAgo] = await Promise.all([
@@ -181,7 +187,7 @@ function priceInMarket(
 ): (readonly [string, TokenPrice])[] {
   const { price = null, change24h = null } = coins.get(coinGeckoId) ?? {}
   // CoinGecko reports a price of zero for an unknown price, so such a coin is left out.
-  return price ? [[address, { now: price, dayAgo: beforeChange(price, change24h), at }]] : []
+  return price ? [[address, { now: price, dayAgo: priceBeforeChange(price, change24h), at }]] : []
 }
 
 function hasJumped(before: TokenPrice | undefined, fresh: TokenPrice | undefined, now: number): boolean {

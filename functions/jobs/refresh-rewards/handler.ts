@@ -5,7 +5,7 @@ import { toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import { job } from '../../../lib/frame/job.ts'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
-import { spamRule } from '../../../lib/portfolio/spam.ts'
+import { createSpamRule } from '../../../lib/portfolio/spam.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { campaignsKey } from '../../../lib/rewards/campaigns.ts'
 import {
@@ -24,11 +24,11 @@ import {
   webhooks,
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
-import { publishClaimable } from './publish-claimable.ts'
-import { publishClaimed } from './publish-claimed.ts'
+import { publishClaimableRewards } from './publish-claimable.ts'
+import { publishRewardClaims } from './publish-claimed.ts'
 
-type RewardsServices = Parameters<typeof publishClaimable>[0] &
-  Parameters<typeof publishClaimed>[0] &
+type RewardsServices = Parameters<typeof publishClaimableRewards>[0] &
+  Parameters<typeof publishRewardClaims>[0] &
   Services<'listedVaults' | 'cache'>
 
 /**
@@ -52,8 +52,8 @@ export function refreshRewards(dependencies: RewardsServices) {
     const campaigns = await refreshCampaigns(dependencies, chainId, vaults)
     const waiting = await watchedAccounts.listNext(chainId, MAX_CHECKED)
     const due = waiting.filter(({ lookAt }) => lookAt <= now())
-    const checked = await publishClaimable(dependencies, chainId, due)
-    const claimed = await publishClaimed(dependencies, chainId, waiting.length > 0)
+    const checked = await publishClaimableRewards(dependencies, chainId, due)
+    const claimed = await publishRewardClaims(dependencies, chainId, waiting.length > 0)
     return { chainId, outcome: 'refreshed', ...campaigns, ...checked, claimed }
   }
 }
@@ -74,7 +74,7 @@ async function refreshCampaigns(
     logger.warn('campaigns not refreshed', { chainId, code, reason: String(cause) })
     return { campaigns: null, lagSeconds: Math.round(ageMs / 1000) }
   }
-  const isSpam = spamRule(tokens?.value ?? [])
+  const isSpam = createSpamRule(tokens?.value ?? [])
   const addresses = new Set<string>(vaults.flatMap(({ address, shareToken }) => [address, shareToken]))
   const ofVaults = [...fetched.value].flatMap(([address, campaigns]) => {
     const shown = campaigns.filter(({ token, symbol }) => !isSpam(token, symbol))

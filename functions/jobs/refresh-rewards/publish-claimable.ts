@@ -3,10 +3,10 @@ import type * as z from 'zod'
 import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
-import { FREE } from '../../../lib/meter/meter.ts'
+import { FREE_PAYMENT } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
 import { type ChainRewardsReport, fetchReportedRewards } from '../../../lib/rewards/reported.ts'
-import { MIN_WORTH_USD, type RewardResponse } from '../../../lib/rewards/responses.ts'
+import { MIN_REWARD_USD, type RewardResponse } from '../../../lib/rewards/responses.ts'
 import type { WatchedAccount } from '../../../lib/rewards/watched-store.ts'
 import type { Services } from '../../../lib/services.ts'
 import { publishNotices } from '../../../lib/webhooks/append.ts'
@@ -23,7 +23,7 @@ const PAUSE_MS = 2_000
  * due again after a day, or when a dispute period ends. An account that cannot be read is due again after an hour and
  * does not delay the others. Throws if the table or the queue cannot be reached.
  */
-export async function publishClaimable(
+export async function publishClaimableRewards(
   dependencies: ClaimableServices,
   chainId: number,
   due: readonly WatchedAccount[],
@@ -55,7 +55,7 @@ async function findClaimable(
   for (const [index, one] of due.entries()) {
     const { account } = one
     if (index > 0) await sleep(PAUSE_MS)
-    const question = { account, chainIds: [chainId], payment: FREE }
+    const question = { account, chainIds: [chainId], payment: FREE_PAYMENT }
     const result = await toResult(fetchReportedRewards({ cache, merkl }, question))
     const [ofChain] = 'value' in result ? result.value : []
     if (ofChain && !ofChain.isStale) reported.set(one, ofChain)
@@ -94,7 +94,7 @@ export function buildClaimableNotice(
   { chainId, token, symbol, decimals, amount, claimed, usd, recipient }: z.output<typeof RewardResponse>,
   timestamp: Date,
 ): RewardNotice | undefined {
-  if (recipient !== account || decimals === null || usd === null || usd < MIN_WORTH_USD) return undefined
+  if (recipient !== account || decimals === null || usd === null || usd < MIN_REWARD_USD) return undefined
   return {
     type: 'reward.claimable',
     // The key contains the total amount that the account ever earned. So the same total is published only once.

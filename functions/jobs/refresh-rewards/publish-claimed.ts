@@ -22,7 +22,7 @@ const MANY_CLAIMS = 1_000
  * the number of new events. Reads no blocks while no account is watched. Throws `upstream_*`. Also throws if the table
  * or the queue cannot be reached.
  */
-export async function publishClaimed(
+export async function publishRewardClaims(
   dependencies: Parameters<typeof publishNotices>[0] & Services<'watchedAccounts' | 'getReader'>,
   chainId: number,
   isWatched: boolean,

@@ -5,7 +5,7 @@ import { logger } from '../../../lib/core/logger.ts'
 import { toResult, unwrap } from '../../../lib/core/result.ts'
 import { DAY_MS } from '../../../lib/core/time.ts'
 import { job } from '../../../lib/frame/job.ts'
-import { ALL_TOKENS, COIN_IDS, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { COIN_IDS_KEY, TOKENS_KEYS, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { contractKey } from '../../../lib/markets/coingecko.ts'
 import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
@@ -30,7 +30,7 @@ export async function refreshTokens({
   coinGecko,
   now,
 }: TokensServices): Promise<z.output<typeof contract.report>> {
-  const cached = await cache.get({ ...ALL_TOKENS, COIN_IDS })
+  const cached = await cache.get({ ...TOKENS_KEYS, COIN_IDS: COIN_IDS_KEY })
   const [lists, ids] = await Promise.all([
     toResult(liFi.fetchTokens()),
     toResult(refreshIds({ cache, coinGecko }, cached.COIN_IDS?.value.length ?? 0)),
@@ -73,7 +73,7 @@ export async function refreshTokens({
 async function refreshIds({ cache, coinGecko }: Pick<TokensServices, 'cache' | 'coinGecko'>, before: number) {
   const ids = await coinGecko.fetchCoinIds()
   if (ids.all.length < before * MIN_SHARE) throw badResponse(`a list of ${ids.all.length} coins`)
-  await cache.put(COIN_IDS, ids.all)
+  await cache.put(COIN_IDS_KEY, ids.all)
   return ids
 }
 

@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import { combineAges, isOverdue } from '../../../lib/cache/aged.ts'
-import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
+import type { Aged, CacheNamespace } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { AppError, badResponse } from '../../../lib/core/errors.ts'
 import { DAY, HOUR } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY, TOKENS_KEYS } from '../../../lib/markets/cache-keys.ts'
 import { CoinQuote, type ListedToken, type MarketCoin } from '../../../lib/markets/coin.ts'
-import { conversionInto } from '../../../lib/markets/convert.ts'
+import { buildConversion } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
-import { coinById, fetchPrices, pickNewest } from '../../../lib/markets/source.ts'
+import { coinNameById, fetchPrices, pickNewest } from '../../../lib/markets/source.ts'
 import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
-import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
+import { type PayFor, REQUEST_UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, isListedCoin, now, priceSources, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -20,14 +20,14 @@ import { contract } from './contract.ts'
 const Coin = CoinQuote.extend({ platforms: z.record(z.string(), z.string()) })
 type Coin = z.output<typeof Coin>
 
-const COIN: Namespace<Coin | null> = {
+const COIN: CacheNamespace<Coin | null> = {
   name: 'coin',
   schema: Coin.nullable(),
   freshSeconds: 60,
   keepSeconds: DAY,
 }
 const DollarPrice = z.object({ price: z.number().nonnegative(), at: z.number().int() })
-const DOLLAR_PRICE: Namespace<z.output<typeof DollarPrice> | null> = {
+const DOLLAR_PRICE: CacheNamespace<z.output<typeof DollarPrice> | null> = {
   name: 'dollar-price',
   schema: DollarPrice.nullable(),
   freshSeconds: 60,
@@ -47,7 +47,7 @@ export function getCoin({
   now,
 }: Services<'cache' | 'coinGecko' | 'isListedCoin' | 'priceSources' | 'now'>) {
   async function fetchQuote(id: string, currency: Currency, isListed: boolean): Promise<Coin | null> {
-    const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.recall(ALL_TOKENS)])
+    const [quotes, cached] = await Promise.all([coinGecko.fetchCoins([id], currency), cache.recall(TOKENS_KEYS)])
     const quote = quotes.get(id)
     if (quote === undefined && isListed) throw badResponse('CoinGecko: a listed coin is unknown')
     return quote ? { ...quote, platforms: platformsOf(id, cached) } : null
@@ -55,11 +55,15 @@ export function getCoin({
 
   /** Returns a coin from the cached market data. Throws `upstream_unavailable` if the coin, its price or the currency's rate is missing. */
   async function getFromMarket(id: string, currency: Currency, payFor: PayFor): Promise<Aged<Coin | null>> {
-    const { market, rates, ...tokens } = await cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS })
+    const { market, rates, ...tokens } = await cache.recall({
+      market: MARKET_DATA_KEY,
+      rates: EXCHANGE_RATES_KEY,
+      ...TOKENS_KEYS,
+    })
     const listed = market?.value.find((coin) => coin.id === id)
     if (!market || !listed) throw unavailable('the coin is not in the cached market')
 
-    const conversion = conversionInto(currency, rates)
+    const conversion = buildConversion(currency, rates)
     const asCoin = (coin: MarketCoin, at: Date, part: Aged<unknown>) => {
       const price = conversion.amount(coin.price)
       if (price === null) throw unavailable('the cached market has no price of the coin')
@@ -78,9 +82,9 @@ export function getCoin({
     const repriced = async () => {
       const dollars = await cache.getOrFetch(
         { namespace: DOLLAR_PRICE, key: id },
-        payFor(UNITS.defillama),
+        payFor(REQUEST_UNITS.defillama),
         async () => {
-          const coin = coinById(id)
+          const coin = coinNameById(id)
           const { prices, failure } = await fetchPrices(priceSources, [coin])
           if (failure) throw failure
           return prices.get(coin) ?? null
@@ -108,7 +112,7 @@ export function getCoin({
     const { value, ...age } = await pickNewest(
       {
         get: () =>
-          cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, payFor(UNITS.coingecko), () =>
+          cache.getOrFetch({ namespace: COIN, key: `${id}#${currency}` }, payFor(REQUEST_UNITS.coingecko), () =>
             fetchQuote(id, currency, isListed === true),
           ),
         isRecent: (answer) => !isOverdue(answer, COIN, now()),
@@ -134,7 +138,7 @@ const UNKNOWN = {
 
 function platformsOf(
   id: string,
-  cached: Readonly<Record<keyof typeof ALL_TOKENS, Aged<ListedToken[]> | undefined>>,
+  cached: Readonly<Record<keyof typeof TOKENS_KEYS, Aged<ListedToken[]> | undefined>>,
 ): Record<string, string> {
   const platforms = CHAINS.flatMap((chain) => {
     const tokens = listSupportedTokens(chain, cached[`tokens ${chain.key}`])

@@ -2,10 +2,10 @@ import { combineAges } from '../../../lib/cache/aged.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { shownAddress, WRAPPED_SOL } from '../../../lib/markets/address.ts'
-import { ALL_PRICES, ALL_TOKENS, MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import { toResponseAddress, WRAPPED_SOL } from '../../../lib/markets/address.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY, PRICES_KEYS, TOKENS_KEYS } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, MarketCoin, TokenPrice } from '../../../lib/markets/coin.ts'
-import { type Conversion, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
+import { buildConversion, type Conversion, changeInPercent } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
 import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { cache, now, type Services } from '../../../lib/services.ts'
@@ -21,7 +21,7 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
   let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const cached = await recallAll(cache)
-    const conversion = conversionInto(currency, cached.rates)
+    const conversion = buildConversion(currency, cached.rates)
     const parts = Object.values(cached).map((part) => part?.value)
     const isSame = parts.length === lists.from.length && parts.every((part, index) => part === lists.from[index])
     if (!isSame) lists = { from: parts, byCurrency: new Map() }
@@ -36,7 +36,7 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
 }
 
 function recallAll(cache: Services<'cache'>['cache']) {
-  return cache.recall({ market: MARKET, rates: RATES, ...ALL_TOKENS, ...ALL_PRICES })
+  return cache.recall({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY, ...TOKENS_KEYS, ...PRICES_KEYS })
 }
 
 function toEntries(cached: Cached, conversion: Conversion): Entries {
@@ -58,7 +58,7 @@ function toReply(chain: Chain, token: ListedToken, { price, coin }: Figures, con
   const isOwnPrice = price && price.now !== coin?.price
   const change = isOwnPrice ? changeInPercent(price.now, price.dayAgo) : (coin?.change24h ?? null)
   return {
-    contract_address: shownAddress(chain, token.address),
+    contract_address: toResponseAddress(chain, token.address),
     chainId: chain.id,
     contract_ticker_symbol: token.symbol,
     contract_decimals: token.decimals,

@@ -1,23 +1,23 @@
 import * as z from 'zod'
 import { combineAges } from '../../../lib/cache/aged.ts'
-import type { Aged, Namespace } from '../../../lib/cache/cache.ts'
+import type { Aged, CacheNamespace } from '../../../lib/cache/cache.ts'
 import { badResponse } from '../../../lib/core/errors.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { DAY, HOUR } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY } from '../../../lib/markets/cache-keys.ts'
 import { FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
-import { conversionInto } from '../../../lib/markets/convert.ts'
+import { buildConversion } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
 import { pickNewest } from '../../../lib/markets/source.ts'
-import { UNITS } from '../../../lib/meter/meter.ts'
+import { REQUEST_UNITS } from '../../../lib/meter/meter.ts'
 import { cache, coinGecko, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 const MAX_FOUND = 100
 
-const SEARCH: Namespace<FoundCoin[]> = {
+const SEARCH: CacheNamespace<FoundCoin[]> = {
   name: 'search',
   schema: z.array(FoundCoin),
   freshSeconds: 15 * 60,
@@ -25,7 +25,7 @@ const SEARCH: Namespace<FoundCoin[]> = {
 }
 const FoundPrice = MarketCoin.pick({ id: true, price: true, change24h: true })
 type FoundPrice = z.output<typeof FoundPrice>
-const FOUND_PRICES: Namespace<FoundPrice[]> = {
+const FOUND_PRICES: CacheNamespace<FoundPrice[]> = {
   name: 'found-prices',
   schema: z.array(FoundPrice),
   freshSeconds: 60,
@@ -40,8 +40,8 @@ const FOUND_PRICES: Namespace<FoundPrice[]> = {
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
   /** Returns prices from the cached market data. Throws `upstream_unavailable` if the currency's rate is not cached. */
   async function getMarketPrices(currency: Currency): Promise<Aged<FoundPrice[]>> {
-    const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
-    const conversion = conversionInto(currency, rates)
+    const { market, rates } = await cache.recall({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY })
+    const conversion = buildConversion(currency, rates)
     const prices = (market?.value ?? []).map(({ id, price, change24h }) => ({
       id,
       price: conversion.amount(price),
@@ -53,7 +53,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
   async function fetchFound(text: string): Promise<FoundCoin[]> {
     const found = await coinGecko.searchCoins(text)
     if (found.length > 0) return found.slice(0, MAX_FOUND)
-    const { market } = await cache.recall({ market: MARKET })
+    const { market } = await cache.recall({ market: MARKET_DATA_KEY })
     const isNamed = ({ id, symbol, name }: MarketCoin) => [id, symbol, name].some((word) => word.toLowerCase() === text)
     if (market?.value.some(isNamed)) throw badResponse('CoinGecko: a search does not find a coin of the market')
     return []
@@ -66,7 +66,7 @@ export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinG
   }
 
   return async ({ query: { currency }, body, payFor }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const payment = payFor(UNITS.coingecko)
+    const payment = payFor(REQUEST_UNITS.coingecko)
     const key = body.search.toLowerCase()
     const found = await cache.getOrFetch({ namespace: SEARCH, key }, payment, () => fetchFound(key))
     const ids = found.value.map(({ id }) => id)

@@ -2,9 +2,9 @@ import { combineAges } from '../../../lib/cache/aged.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
-import { type Conversion, conversionInto } from '../../../lib/markets/convert.ts'
+import { buildConversion, type Conversion } from '../../../lib/markets/convert.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
 import { cache, now, type Services } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
@@ -19,9 +19,9 @@ const MIN_VOLUME_DOLLARS = 50_000
  */
 export function listTopMovers({ cache, now }: Services<'cache' | 'now'>) {
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { market, rates } = await cache.recall({ market: MARKET, rates: RATES })
+    const { market, rates } = await cache.recall({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY })
     if (!market) throw new AppError('upstream_unavailable', { cause: new Error('no market is cached') })
-    const conversion = conversionInto(currency, rates)
+    const conversion = buildConversion(currency, rates)
     const movers = market.value
       .filter(({ volume }) => volume !== null && volume >= MIN_VOLUME_DOLLARS)
       .flatMap((coin) => toMover(coin, conversion, currency))

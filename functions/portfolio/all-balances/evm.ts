@@ -6,7 +6,7 @@ import type { ChainReader } from '../../../lib/chain/reader.ts'
 import type { RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { badResponse } from '../../../lib/core/errors.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
-import type { ReadBalances } from '../../../lib/portfolio/wallet-balances.ts'
+import type { UndatedBalances } from '../../../lib/portfolio/wallet-balances.ts'
 import { vaultAbi } from '../../../lib/protocols/abi.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
@@ -21,7 +21,7 @@ export async function readEvmBalances(
   wallets: readonly Address[],
   listed: readonly ListedToken[],
   vaults: readonly Vault[],
-): Promise<ReadBalances[]> {
+): Promise<UndatedBalances[]> {
   // Two vaults can have the same share token. Its balance must count only once.
   const vaultOf = new Map(vaults.map((vault) => [vault.shareToken, vault]))
   const tokens = [...new Set(listed.map(({ address }) => address).filter((address) => isAddress(address)))]

@@ -5,18 +5,18 @@ import type { AppError } from '../../../lib/core/errors.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { ALL_PRICES, ALL_TOKENS, RATES } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, PRICES_KEYS, TOKENS_KEYS } from '../../../lib/markets/cache-keys.ts'
 import type { TokenPrice } from '../../../lib/markets/coin.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
-import { decimal, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
+import { decimal, times, toNumber, toWholeTokens } from '../../../lib/markets/decimal.ts'
 import { listSupportedTokens } from '../../../lib/markets/tokens.ts'
 import { buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
-import { RENT } from '../../../lib/portfolio/cache-keys.ts'
-import { byChain, type ChainResult, NO_DATA, walletsResponse } from '../../../lib/portfolio/responses.ts'
+import { RENT_KEY } from '../../../lib/portfolio/cache-keys.ts'
+import { buildWalletsResponse, type ChainResult, groupByChain, NO_DATA } from '../../../lib/portfolio/responses.ts'
 import {
   type ChainBalances,
   isIndexRecent,
-  type KnownOnChain,
+  type KnownBalances,
   oldestReadTime,
 } from '../../../lib/portfolio/wallet-balances.ts'
 import { cache, getReader, now, type Services, solana, tokenIndex, users } from '../../../lib/services.ts'
@@ -58,7 +58,7 @@ function readAllBalances({
    */
   function describe(
     { chain, wallets, listed, vaults }: ChainInput,
-    known: readonly KnownOnChain[],
+    known: readonly KnownBalances[],
     failure: AppError | undefined,
   ): Found {
     const here = { ...NO_DATA, chain: chain.key, wallets, holdings: [] }
@@ -100,7 +100,7 @@ function readAllBalances({
     const { currency } = query
     const [user, cached] = await Promise.all([
       users.get({ clientId: session.clientId, email: session.user.email }),
-      cache.recall({ ...ALL_TOKENS, ...ALL_PRICES, rates: RATES, rent: RENT }),
+      cache.recall({ ...TOKENS_KEYS, ...PRICES_KEYS, rates: EXCHANGE_RATES_KEY, rent: RENT_KEY }),
     ])
     const linked = listWallets(user)
     const inputs = CHAINS.map(
@@ -132,19 +132,19 @@ function readAllBalances({
       return { ...found, entries }
     })
     const rent = rentBeside ?? rentAlone
-    if (rent !== undefined && !(isRentFresh && cached.rent?.value === rent)) await cache.put(RENT, rent)
+    if (rent !== undefined && !(isRentFresh && cached.rent?.value === rent)) await cache.put(RENT_KEY, rent)
     const notIndexed = inputs.filter(({ chain, wallets }) => wallets.length > 0 && !isIndexedChain(chain.key))
-    const smartGas = tokens(BigInt(user?.smartGas ?? 0), MICRO)
+    const smartGas = toWholeTokens(BigInt(user?.smartGas ?? 0), MICRO)
     return {
-      ...walletsResponse(chains),
+      ...buildWalletsResponse(chains),
       ...(notIndexed.length > 0 && {
         missing: Object.fromEntries(notIndexed.map(({ chain }) => [chain.key, ['unlisted_tokens' as const]])),
       }),
-      tokens: byChain(chains, ({ entries }) => entries),
+      tokens: groupByChain(chains, ({ entries }) => entries),
       kyc: { status: user?.kyc ?? 'none' },
       smartgaz: rate ? toNumber(times(smartGas, decimal(rate.now))) : 0,
       smartgaz_available: rate !== undefined,
-      solana_rent: toNumber(tokens(rent ?? cached.rent?.value ?? LEGACY_RENT, LAMPORTS)),
+      solana_rent: toNumber(toWholeTokens(rent ?? cached.rent?.value ?? LEGACY_RENT, LAMPORTS)),
     }
   }
 }

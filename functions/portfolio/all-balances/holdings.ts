@@ -4,7 +4,7 @@ import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { Holding } from '../../../lib/portfolio/balance.ts'
 import { spamFilter } from '../../../lib/portfolio/spam.ts'
 import type { IndexedToken } from '../../../lib/portfolio/token-index.ts'
-import { type ChainBalances, isUnread } from '../../../lib/portfolio/wallet-balances.ts'
+import { type ChainBalances, isBalanceUnread } from '../../../lib/portfolio/wallet-balances.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 
 type WalletsOnChain = {
@@ -26,7 +26,9 @@ export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsO
   // Two vaults can have the same share token. Its balance must count only once.
   const vaultOf = new Map<string, Vault>(vaults.map((vault) => [vault.shareToken, vault]))
   const heldOf = (address: string) => {
-    const sum = sumOf(read.map((one) => one.tokens[address] ?? (isUnread(one, address) ? undefined : { balance: 0n })))
+    const sum = sumOf(
+      read.map((one) => one.tokens[address] ?? (isBalanceUnread(one, address) ? undefined : { balance: 0n })),
+    )
     return sum && sum.balance > 0n ? sum : undefined
   }
   const ofTokens = listed.flatMap((token) => {
@@ -53,7 +55,7 @@ export function buildHoldings({ chain, read, indexed, listed, vaults }: WalletsO
   // EVM node reports only requested tokens, so the balance of the token index stays.
   const confirm = (token: IndexedToken) => {
     if (chain.kind === 'evm') return vaultOf.has(token.address) ? undefined : token
-    if (read.some((one) => isUnread(one, token.address))) return token
+    if (read.some((one) => isBalanceUnread(one, token.address))) return token
     const held = heldOf(token.address)
     return held && { ...token, balance: held.balance, decimals: held.decimals ?? token.decimals }
   }

@@ -8,14 +8,14 @@ import type { PayFor } from '../../../lib/meter/meter.ts'
 import { fetchAllWithinLimit } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
-  fittingBalances,
-  fittingTokens,
+  fitBalances,
+  fitTokens,
   isIndexFresh,
   isReadFresh,
-  joinReports,
-  type KnownOnChain,
+  joinKnownBalances,
+  type KnownBalances,
   type WalletBalances,
-  withoutOld,
+  withoutOldBalances,
 } from '../../../lib/portfolio/wallet-balances.ts'
 import type { Services } from '../../../lib/services.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
@@ -32,11 +32,11 @@ export type ChainInput = {
 
 type Wallets = ReadonlyMap<string, WalletBalances>
 
-type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownOnChain }
+type Change = { readonly chain: Chain; readonly wallet: string; readonly part: KnownBalances }
 
 /** Balances after a refresh, the errors of chains that could not be read, and the rent of a Solana account in lamports. */
 type Refreshed = {
-  readonly known: (chain: Chain, wallet: string) => KnownOnChain
+  readonly known: (chain: Chain, wallet: string) => KnownBalances
   readonly failures: ReadonlyMap<ChainKey, AppError>
   readonly rent: bigint | undefined
 }
@@ -55,7 +55,7 @@ export function createBalancesRefresh({
   now,
 }: Services<'cache' | 'getReader' | 'solana' | 'tokenIndex' | 'now'>) {
   const knownIn = (wallets: Wallets) => (chain: Chain, wallet: string) =>
-    withoutOld(wallets.get(wallet)?.[chain.key] ?? {}, now())
+    withoutOldBalances(wallets.get(wallet)?.[chain.key] ?? {}, now())
 
   async function getWallets(addresses: readonly string[]): Promise<Wallets> {
     const cached = await cache.get(Object.fromEntries(addresses.map((address) => [address, balancesKey(address)])))
@@ -82,7 +82,7 @@ export function createBalancesRefresh({
     }
     const isListed = new Set(listed.map(({ address }) => address))
     const changes = result.value.wallets.map((balances, index): Change => {
-      const read = { ...fittingBalances(balances, isListed), asOf }
+      const read = { ...fitBalances(balances, isListed), asOf }
       return { chain, wallet: stale[index] ?? '', part: { read } }
     })
     return { changes, rent: result.value.rent }
@@ -114,7 +114,7 @@ export function createBalancesRefresh({
     )
     return outcomes.flatMap(({ chain, wallet, result }): Change[] => {
       if ('value' in result) {
-        return [{ chain, wallet, part: { indexed: { asOf, ...fittingTokens(result.value) } } }]
+        return [{ chain, wallet, part: { indexed: { asOf, ...fitTokens(result.value) } } }]
       }
       logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(result.error.cause) })
       return []
@@ -125,7 +125,7 @@ export function createBalancesRefresh({
     const changed = new Map(wallets)
     for (const { chain, wallet, part } of changes) {
       const before = knownIn(changed)(chain, wallet)
-      changed.set(wallet, { ...changed.get(wallet), [chain.key]: joinReports(before, part) })
+      changed.set(wallet, { ...changed.get(wallet), [chain.key]: joinKnownBalances(before, part) })
     }
     return changed
   }

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { badResponse } from '../../../lib/core/errors.ts'
-import { type ReadBalances, TOKEN_PROGRAMS } from '../../../lib/portfolio/wallet-balances.ts'
+import { TOKEN_PROGRAMS, type UndatedBalances } from '../../../lib/portfolio/wallet-balances.ts'
 
 /**
  * Balances of each wallet on Solana, and the rent of an account without data in lamports. The rent is undefined if the
  * node does not report it.
  */
-export type SolanaBalances = { readonly wallets: readonly ReadBalances[]; readonly rent: bigint | undefined }
+export type SolanaBalances = { readonly wallets: readonly UndatedBalances[]; readonly rent: bigint | undefined }
 
 const MAX_UINT64 = 2n ** 64n - 1n
 
@@ -71,7 +71,7 @@ function callsOf(wallet: string): RpcRequest[] {
 }
 
 /** Adds up the token accounts of each mint. A mint with an invalid account goes to `unread`, because its sum would be wrong. */
-function sumAccounts(programs: readonly (RpcOutcome | undefined)[]): Pick<ReadBalances, 'tokens' | 'unread'> {
+function sumAccounts(programs: readonly (RpcOutcome | undefined)[]): Pick<UndatedBalances, 'tokens' | 'unread'> {
   const tokens = new Map<string, { balance: bigint; decimals: number }>()
   const unread = new Set<string>()
   for (const [index, program] of TOKEN_PROGRAMS.entries()) {

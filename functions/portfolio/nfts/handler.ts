@@ -8,18 +8,18 @@ import { type Result, toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { type PayFor, UNITS } from '../../../lib/meter/meter.ts'
+import { type PayFor, REQUEST_UNITS } from '../../../lib/meter/meter.ts'
 import { fetchAllWithinLimit } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey, nftsKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
   fitNfts,
-  fittingItem,
+  fitNftsIntoItem,
   type NftCollection,
   type OwnedNfts,
   type WalletNfts,
 } from '../../../lib/portfolio/nft.ts'
-import { byChain, type ChainResult, NO_DATA, walletsResponse } from '../../../lib/portfolio/responses.ts'
-import { isUnused } from '../../../lib/portfolio/wallet-balances.ts'
+import { buildWalletsResponse, type ChainResult, groupByChain, NO_DATA } from '../../../lib/portfolio/responses.ts'
+import { isKnownEmpty } from '../../../lib/portfolio/wallet-balances.ts'
 import { cache, now, type Services, solanaNfts, tokenIndex, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -63,7 +63,7 @@ function listNfts({
     ])
     return {
       nftsOf: (wallet: string): WalletNfts => nfts[wallet]?.value ?? {},
-      isEmpty: ({ chain, wallet }: Question) => isUnused(balances[wallet]?.value[chain.key] ?? {}, now()),
+      isEmpty: ({ chain, wallet }: Question) => isKnownEmpty(balances[wallet]?.value[chain.key] ?? {}, now()),
     }
   }
 
@@ -76,7 +76,7 @@ function listNfts({
     payFor: PayFor,
   ): Promise<Outcome[]> {
     const units = questions
-      .map(({ chain }) => (chain.kind === 'solana' ? UNITS.das : (tokenIndex?.units.nfts ?? 0)))
+      .map(({ chain }) => (chain.kind === 'solana' ? REQUEST_UNITS.das : (tokenIndex?.units.nfts ?? 0)))
       .reduce((sum, each) => sum + each, 0)
     const paid = units > 0 ? await toResult(payFor(units).pay()) : { value: undefined }
     if ('error' in paid) return questions.map((question) => ({ ...question, result: paid }))
@@ -127,7 +127,7 @@ function listNfts({
         )
         return [
           address,
-          fresh.length > 0 ? fittingItem({ ...nftsOf(address), ...Object.fromEntries(fresh) }) : nftsOf(address),
+          fresh.length > 0 ? fitNftsIntoItem({ ...nftsOf(address), ...Object.fromEntries(fresh) }) : nftsOf(address),
         ]
       }),
     )
@@ -146,7 +146,7 @@ function listNfts({
       )
       return describe(chain, wallets, known, failure)
     })
-    return { ...walletsResponse(chains), nfts: byChain(chains, ({ collections }) => collections) }
+    return { ...buildWalletsResponse(chains), nfts: groupByChain(chains, ({ collections }) => collections) }
   }
 }
 

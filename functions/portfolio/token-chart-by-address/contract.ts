@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { UPSTREAM_ERRORS } from '../../../lib/core/errors.ts'
 import { field } from '../../../lib/core/field.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { Network } from '../../../lib/markets/address.ts'
+import { ChainParameter } from '../../../lib/markets/address.ts'
 import { ChartQuery, ChartResponse } from '../../../lib/markets/chart-response.ts'
 
 export const contract = {
@@ -15,7 +15,7 @@ export const contract = {
   uses: { cache: ['BatchGetItem', 'GetItem', 'UpdateItem', 'PutItem'], config: true },
   request: {
     path: z.object({
-      network: field(Network, 'unsupported_network'),
+      network: field(ChainParameter, 'unsupported_network'),
       address: field(z.string().max(64), 'token_not_found').describe(
         "The token's contract; `native`, 0xEeee…EEeE or 0x000…000 for the chain's own coin",
       ),

@@ -1,5 +1,5 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { chartByAddress } from '../../../lib/markets/charts.ts'
+import { getChartByAddress } from '../../../lib/markets/charts.ts'
 import { cache, now, priceSources } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -8,5 +8,5 @@ export const handler = endpoint(
   { cache, priceSources, now },
   (services) =>
     ({ path, query, payFor }) =>
-      chartByAddress(services, { ...path, ...query, payFor }),
+      getChartByAddress(services, { ...path, ...query, payFor }),
 )

@@ -1,5 +1,5 @@
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { chartById } from '../../../lib/markets/charts.ts'
+import { getChartById } from '../../../lib/markets/charts.ts'
 import { cache, isListedCoin, now, priceSources } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
@@ -8,5 +8,5 @@ export const handler = endpoint(
   { cache, isListedCoin, priceSources, now },
   (services) =>
     ({ path, query, payFor }) =>
-      chartById(services, { ...path, ...query, payFor }),
+      getChartById(services, { ...path, ...query, payFor }),
 )

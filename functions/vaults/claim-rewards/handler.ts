@@ -1,7 +1,7 @@
 import { badResponse } from '../../../lib/core/errors.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { UNITS } from '../../../lib/meter/meter.ts'
+import { REQUEST_UNITS } from '../../../lib/meter/meter.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import { prepareRewardsClaim } from '../../../lib/rewards/claim.ts'
 import { fetchReportedRewards } from '../../../lib/rewards/reported.ts'
@@ -13,7 +13,7 @@ function buildRewardsClaim({ agree, cache, merkl }: Services<'agree' | 'cache' |
     const { userAddress: account, tokens, chainId } = body
     // This endpoint belongs to the withdrawals, so `quotes` selects their separate request budget. Other requests then
     // cannot block a claim.
-    const payment = payFor(UNITS.merkl, 'quotes')
+    const payment = payFor(REQUEST_UNITS.merkl, 'quotes')
     const reported = await fetchReportedRewards({ cache, merkl }, { account, chainIds: [chainId], payment })
     const { rewards = [], isWhole = true } = reported[0] ?? {}
     if (rewards.length === 0 && !isWhole) throw badResponse('rewards that cannot be read')

@@ -1,4 +1,4 @@
-import { getVault, readTransfersByHash } from '../../../lib/bridge/status.ts'
+import { findTransferVault, readTransfersByHash } from '../../../lib/bridge/status.ts'
 import { isUnreported } from '../../../lib/bridge/timeline.ts'
 import type { Transfer } from '../../../lib/bridge/transfer.ts'
 import { type ErrorCode, NO_AGREEMENT } from '../../../lib/core/errors.ts'
@@ -31,7 +31,7 @@ function getCrossChainStatus(
     // a client's vault or use a quote of this service. A new one is polled at once.
     const lookAt = (keep: Transfer, recorded: Transfer | undefined) => {
       if (keep.lookAt && (!isUnreported(keep) || (recorded && isUnreported(recorded)))) return keep.lookAt
-      return keep.lookAt || keep.quote || findVault(getVault(keep)) ? new Date(now()) : undefined
+      return keep.lookAt || keep.quote || findVault(findTransferVault(keep)) ? new Date(now()) : undefined
     }
     const read = await toResult(readTransfersByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
     // A transfer is recorded only if two nodes agree on it. If they disagree, the response comes from one node and

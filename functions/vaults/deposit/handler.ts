@@ -8,9 +8,9 @@ import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
 import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import { refuseContractAsUser } from '../../../lib/prepare/user.ts'
-import type { ReadTerms } from '../../../lib/protocols/terms.ts'
+import type { ContractTerms } from '../../../lib/protocols/terms.ts'
 import { agree, bridge, pins, quotes, records, type Services } from '../../../lib/services.ts'
-import { termsOf } from '../../../lib/vaults/terms.ts'
+import { buildResponseTerms } from '../../../lib/vaults/terms.ts'
 import { contract } from './contract.ts'
 
 function buildDeposit({
@@ -31,7 +31,7 @@ function buildDeposit({
     // The recorded times of past settlements only add information to the vault's terms. If they cannot be read, the
     // deposit is still prepared.
     const progress = records.recallProgress([vault]).catch(() => [])
-    const completeTerms = async (read: ReadTerms) => termsOf(vault, read, (await progress)[0]?.waits)
+    const completeTerms = async (read: ContractTerms) => buildResponseTerms(vault, read, (await progress)[0]?.waits)
     // The contract of this endpoint accepts `srcChainId` and `srcToken` only together.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')

@@ -7,11 +7,11 @@ import { Page, PageCursor, PageLimit } from '../../../lib/core/page.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { VaultResponse, VaultType } from '../../../lib/vaults/response.ts'
 
-const Sort = z.enum(['annualYield', 'totalAssetsUsd', 'name'])
-export type Sort = z.output<typeof Sort>
+const SortField = z.enum(['annualYield', 'totalAssetsUsd', 'name'])
+export type SortField = z.output<typeof SortField>
 
-const Order = z.enum(['asc', 'desc'])
-export type Order = z.output<typeof Order>
+const SortOrder = z.enum(['asc', 'desc'])
+export type SortOrder = z.output<typeof SortOrder>
 
 const Dollars = z.codec(z.string().meta({ pattern: '^[0-9]{1,15}(\\.[0-9]{1,18})?$' }), z.number(), {
   decode: (text, context) => {
@@ -36,12 +36,12 @@ export const contract = {
       chainId: ChainIdText.optional().describe('Only vaults on this chain'),
       asset: field(Address, 'invalid_asset').optional().describe('Only vaults with this deposit token'),
       type: field(VaultType, 'invalid_type').optional().describe('Only vaults of this type'),
-      sort: field(Sort, 'invalid_sort')
+      sort: field(SortField, 'invalid_sort')
         .optional()
         .describe(
           'Sorts by live figures or by name. Unknown figures come last. Pages neither repeat nor skip a vault while figures move. If vaults were added or removed, the cursor is invalid: start again',
         ),
-      order: field(Order, 'invalid_order')
+      order: field(SortOrder, 'invalid_order')
         .optional()
         .describe('Order of `sort`; default `desc` for figures, `asc` for names. Without `sort` it has no effect'),
       minTotalAssetsUsd: field(Dollars, 'invalid_min_total_assets_usd')

@@ -14,16 +14,16 @@ import {
   type Services,
   states,
 } from '../../../lib/services.ts'
-import { liveVaults } from '../../../lib/vaults/live.ts'
+import { createLiveVaultReader } from '../../../lib/vaults/live.ts'
 import { type Vault, vaultPartition } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
-import { needsFigures, rank } from './rank.ts'
-import { rankedPages } from './ranked-pages.ts'
+import { needsLiveFigures, rankVaults } from './rank.ts'
+import { createRankedPages } from './ranked-pages.ts'
 
 function listVaults(
   services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'getTokenValues' | 'getCampaigns' | 'now'>,
 ) {
-  const read = liveVaults(services)
+  const read = createLiveVaultReader(services)
   return async ({ client, limits, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { limit, cursor, chainId, asset, type, sort, order, minTotalAssetsUsd } = query
     const visible = listVisibleVaults({ client, limits })
@@ -47,10 +47,10 @@ function listVaults(
 
     const ranking = { sort, order, minTotalAssetsUsd }
     const list = JSON.stringify([...filters, ranking])
-    const { rest, cut } = rankedPages(matching, { list, cursor, limit })
-    const figures = needsFigures(ranking) ? await read(rest) : undefined
+    const { rest, cut } = createRankedPages(matching, { list, cursor, limit })
+    const figures = needsLiveFigures(ranking) ? await read(rest) : undefined
     const entries = rest.map((vault, index) => ({ vault, live: figures?.vaults[index] }))
-    const { onPage, page } = cut(rank(entries, ranking))
+    const { onPage, page } = cut(rankVaults(entries, ranking))
     const { vaults: data, evidence } = figures
       ? { vaults: onPage.flatMap(({ live }) => live ?? []), evidence: figures.evidence }
       : await read(onPage.map(({ vault }) => vault))

@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 import type { VaultResponse } from '../../../lib/vaults/response.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
-import type { Order, Sort } from './contract.ts'
+import type { SortField, SortOrder } from './contract.ts'
 
 type Entry = { readonly vault: Vault; readonly live?: z.output<typeof VaultResponse> | undefined }
 
 type Ranking = {
-  readonly sort: Sort | undefined
-  readonly order: Order | undefined
+  readonly sort: SortField | undefined
+  readonly order: SortOrder | undefined
   readonly minTotalAssetsUsd: number | undefined
 }
 
@@ -16,12 +16,12 @@ const VALUES = {
   annualYield: ({ live }: Entry) => (live?.annualYield ? Number(live.annualYield.percent) : null),
   totalAssetsUsd: ({ live }: Entry) => live?.totalAssetsUsd ?? null,
   name: ({ vault }: Entry) => vault.name,
-} as const satisfies Record<Sort, (entry: Entry) => number | string | null>
+} as const satisfies Record<SortField, (entry: Entry) => number | string | null>
 
 const { compare: compareNames } = new Intl.Collator('en')
 
 /** Returns true if sorting or filtering needs the live figures of all vaults. */
-export function needsFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
+export function needsLiveFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
   return minTotalAssetsUsd !== undefined || (sort !== undefined && sort !== 'name')
 }
 
@@ -29,7 +29,10 @@ export function needsFigures({ sort, minTotalAssetsUsd }: Ranking): boolean {
  * Returns the vaults with at least `minTotalAssetsUsd`, sorted. Vaults with unknown values come last; vaults with equal
  * values keep their order.
  */
-export function rank<T extends Entry>(entries: readonly T[], { sort, order, minTotalAssetsUsd: min }: Ranking): T[] {
+export function rankVaults<T extends Entry>(
+  entries: readonly T[],
+  { sort, order, minTotalAssetsUsd: min }: Ranking,
+): T[] {
   const matching = entries.filter(({ live }) => min === undefined || (live?.totalAssetsUsd ?? -1) >= min)
   if (sort === undefined) return matching
   const sign = (order ?? (sort === 'name' ? 'asc' : 'desc')) === 'asc' ? 1 : -1

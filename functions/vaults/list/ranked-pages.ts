@@ -10,7 +10,7 @@ type PageOf = { readonly list: string; readonly cursor: string | undefined; read
  * `cut` takes them in sorted order and returns the next page. Throws `invalid_cursor`, also if a vault was added or
  * removed since the cursor was made.
  */
-export function rankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
+export function createRankedPages(vaults: readonly Vault[], { list, cursor, limit }: PageOf) {
   const placed = vaults
     .map((vault) => ({ vault, place: vaultPartition(vault) }))
     .sort((left, right) => (left.place < right.place ? -1 : 1))

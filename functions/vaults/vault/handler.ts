@@ -12,13 +12,13 @@ import {
   type Services,
   states,
 } from '../../../lib/services.ts'
-import { liveVaults } from '../../../lib/vaults/live.ts'
+import { createLiveVaultReader } from '../../../lib/vaults/live.ts'
 import { contract } from './contract.ts'
 
 function getVault(
   services: Services<'getReader' | 'states' | 'pins' | 'getYield' | 'getTokenValues' | 'getCampaigns' | 'now'>,
 ) {
-  const read = liveVaults(services)
+  const read = createLiveVaultReader(services)
   return async ({ client, limits, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVisibleVault({ client, limits }, path.vaultAddress, query.chainId)
     const { vaults, evidence } = await read([vault])

@@ -2,7 +2,7 @@ import { describePending, readRequestStatus } from '../../../lib/activity/reques
 import { HOUR_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { isFixed } from '../../../lib/protocols/fixed-requests.ts'
+import { isFixedRequest } from '../../../lib/protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { type AccountRedemptions, sumCancelled } from '../../../lib/protocols/protocol.ts'
 import { getReader, now, records, type Services } from '../../../lib/services.ts'
@@ -77,7 +77,7 @@ function untilEnd(claimableAt: Date, now: number): number {
  * entry proves that the account has made a request.
  */
 function endsRequest(entry: LedgerEntry): boolean {
-  return isFixed(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
+  return isFixedRequest(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
 }
 
 export const handler = endpoint(contract, { getReader, records, now }, getWithdrawStatus)

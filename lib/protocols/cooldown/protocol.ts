@@ -1,16 +1,16 @@
 import { buildCall } from '../../chain/call.ts'
 import { buildReadPlan, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { erc4626DepositTerms, UNOWNED_ACCOUNT } from '../erc4626/deposit.ts'
+import { readErc4626DepositTerms, UNOWNED_ACCOUNT } from '../erc4626/deposit.ts'
 import { shareValue } from '../erc4626/price.ts'
-import { erc4626Overview } from '../erc4626/protocol.ts'
+import { readErc4626Overview } from '../erc4626/protocol.ts'
 import type { Protocol, VaultCandidate } from '../protocol.ts'
-import type { ReadTerms } from '../terms.ts'
+import type { ContractTerms } from '../terms.ts'
 import { cooldownAbi } from './abi.ts'
-import { cooldownAccount } from './account.ts'
+import { readCooldownAccount } from './account.ts'
 import { cooldownBooks } from './ledger.ts'
-import { cooldownClaimTerms, cooldownOpenRequest } from './requests.ts'
+import { readCooldownClaimTerms, readCooldownOpenRequest } from './requests.ts'
 import type { CooldownVault } from './vault.ts'
-import { cooldownWithdrawalTerms } from './withdrawal.ts'
+import { readCooldownWithdrawalTerms } from './withdrawal.ts'
 
 type Target = Pick<CooldownVault, 'address' | 'shareDecimals'>
 
@@ -21,7 +21,10 @@ function durationOf({ address }: Target): ReadPlan<number | undefined> {
 }
 
 /** Changes the terms of a vault whose cooldown is not 0 seconds: such a vault pays nothing immediately. */
-function withCooldown<T extends { readonly terms: ReadTerms }>([read, seconds]: readonly [T, number | undefined]): T {
+function withCooldown<T extends { readonly terms: ContractTerms }>([read, seconds]: readonly [
+  T,
+  number | undefined,
+]): T {
   if (seconds === 0) return read
   const liquidity = seconds === undefined ? undefined : 0n
   return { ...read, terms: { ...read.terms, exit: 'cooldown', liquidity, cooldownSeconds: seconds } }
@@ -43,18 +46,18 @@ function interfaceOf({ address }: VaultCandidate) {
 export const cooldown: Protocol<CooldownVault> = {
   abi: cooldownAbi,
   describe: (vault) =>
-    mapReadPlan(joinReadPlans(interfaceOf(vault), erc4626Overview(vault)), ([silo, { hasCap = false }]) =>
+    mapReadPlan(joinReadPlans(interfaceOf(vault), readErc4626Overview(vault)), ([silo, { hasCap = false }]) =>
       silo === undefined || vault.isAsync
         ? 'no cooldown vault: it does not report its cooldown and its silo'
         : { protocol: 'cooldown', silo, hasCap, version: null },
     ),
-  overview: (vault) => mapReadPlan(joinReadPlans(erc4626Overview(vault), durationOf(vault)), withCooldown),
+  overview: (vault) => mapReadPlan(joinReadPlans(readErc4626Overview(vault), durationOf(vault)), withCooldown),
   shareValue,
-  account: cooldownAccount,
+  account: readCooldownAccount,
   depositTerms: (vault, account, amount) =>
-    mapReadPlan(joinReadPlans(erc4626DepositTerms(vault, account, amount), durationOf(vault)), withCooldown),
-  withdrawalTerms: cooldownWithdrawalTerms,
-  claimTerms: cooldownClaimTerms,
-  openRequest: cooldownOpenRequest,
+    mapReadPlan(joinReadPlans(readErc4626DepositTerms(vault, account, amount), durationOf(vault)), withCooldown),
+  withdrawalTerms: readCooldownWithdrawalTerms,
+  claimTerms: readCooldownClaimTerms,
+  openRequest: readCooldownOpenRequest,
   books: cooldownBooks,
 }

@@ -10,7 +10,11 @@ import type { CooldownVault } from './vault.ts'
  * Reads the call that claims all of an account's assets after a cooldown. Parsing throws `no_claimable_withdrawal`
  * while the cooldown lasts or if no assets wait, and `upstream_bad_answer`.
  */
-export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
+export function readCooldownClaimTerms(
+  vault: CooldownVault,
+  account: Address,
+  kind: RequestKind,
+): ReadPlan<ClaimTerms> {
   return mapReadPlan(readCooldown(vault, account), (parse): ClaimTerms => {
     if (kind === 'deposit') throw new AppError('claim_not_applicable')
     const { assets, claimableAt, isOver } = parse()
@@ -24,7 +28,7 @@ export function cooldownClaimTerms(vault: CooldownVault, account: Address, kind:
 }
 
 /** Reads the assets that a vault owes an account during or after a cooldown; undefined if the vault does not report the amount. */
-export function cooldownOpenRequest(
+export function readCooldownOpenRequest(
   vault: CooldownVault,
   { account }: { readonly account: Address },
 ): ReadPlan<OpenAmounts | undefined> {

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
-import { erc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
-import type { Completion, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import { readErc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
+import type { ReadCompletion, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
@@ -9,14 +9,14 @@ import type { CooldownVault } from './vault.ts'
 const COOLDOWNS: Readonly<Record<string, string>> = { withdraw: 'cooldownAssets', redeem: 'cooldownShares' }
 
 /** Reads the terms of a withdrawal: those of ERC-4626, but with a call that begins a cooldown unless the cooldown is 0 seconds. */
-export function cooldownWithdrawalTerms(
+export function readCooldownWithdrawalTerms(
   vault: CooldownVault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<Completion<WithdrawalTerms>> {
+): ReadPlan<ReadCompletion<WithdrawalTerms>> {
   return mapReadPlan(
-    joinReadPlans(erc4626WithdrawalTerms(vault, account, amount), readCooldown(vault, account)),
-    ([finish, parse]): Completion<WithdrawalTerms> =>
+    joinReadPlans(readErc4626WithdrawalTerms(vault, account, amount), readCooldown(vault, account)),
+    ([finish, parse]): ReadCompletion<WithdrawalTerms> =>
       async (reader, at) => {
         const { duration, assets, claimableAt } = parse()
         const terms = await finish(reader, at)

@@ -7,7 +7,7 @@ import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice, sharePrice } from './price.ts'
 
 /** Reads an account in a vault that has no deposit or withdrawal requests. */
-export function erc4626Account(vault: TokenizedVault, user: Address): ReadPlan<AccountSnapshot> {
+export function readErc4626Account(vault: TokenizedVault, user: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const calls = {

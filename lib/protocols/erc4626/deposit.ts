@@ -7,7 +7,7 @@ import { AppError } from '../../core/errors.ts'
 import { vaultAbi } from '../abi.ts'
 import type { DepositTerms } from '../protocol.ts'
 import { buildCapError } from '../refusals.ts'
-import type { ReadTerms } from '../terms.ts'
+import type { ContractTerms } from '../terms.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
 
@@ -18,7 +18,7 @@ export const UNOWNED_ACCOUNT: Address = '0x000000000000000000000000000000000000d
 const NO_LIMIT = 2n ** 100n
 
 /** Returns the calls that read a vault's deposit limit for an account. `parseLimits` parses their results. */
-export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
+export function buildDepositLimitCalls(address: Address, account = UNOWNED_ACCOUNT) {
   return {
     maxDeposit: buildCall(address, vaultAbi, 'maxDeposit', [account]),
     liquidityAdapter: buildCall(address, vaultAbi, 'liquidityAdapter', []),
@@ -26,11 +26,11 @@ export function limitCalls(address: Address, account = UNOWNED_ACCOUNT) {
 }
 
 /**
- * Parses the results of `limitCalls`. `hasCap` is true if deposits are limited. `room` is the amount that the vault
+ * Parses the results of `buildDepositLimitCalls`. `hasCap` is true if deposits are limited. `room` is the amount that the vault
  * still takes; null without a limit. Unknown results are undefined. At a limit of 0, `room` is unknown, because the
  * vault may refuse only this one account. Morpho Vault V2, which has a liquidity adapter, always returns 0.
  */
-export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<ReturnType<typeof limitCalls>>) {
+export function parseLimits({ maxDeposit, liquidityAdapter }: ReturnValues<ReturnType<typeof buildDepositLimitCalls>>) {
   const hasCap = maxDeposit === undefined ? undefined : maxDeposit < NO_LIMIT
   const isKnown = maxDeposit !== 0n && liquidityAdapter === undefined
   return { hasCap, room: isKnown ? (hasCap === false ? null : maxDeposit) : undefined }
@@ -45,12 +45,16 @@ const TAKES_NOTHING = {
  * Builds the terms of an ERC-4626 vault. Its liquidity is unknown, because the contract reports only the withdrawal
  * limits of single owners.
  */
-export function erc4626Terms({ room }: Pick<ReturnType<typeof parseLimits>, 'room'>): ReadTerms {
+export function buildErc4626Terms({ room }: Pick<ReturnType<typeof parseLimits>, 'room'>): ContractTerms {
   return { entry: 'instant', exit: 'instant', fees: {}, room, liquidity: undefined }
 }
 
 /** Reads the terms of a synchronous deposit. The vault's `maxDeposit` for the account limits the amount. */
-export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
+export function readErc4626DepositTerms(
+  vault: TokenizedVault,
+  account: Address,
+  amount: bigint,
+): ReadPlan<DepositTerms> {
   const { address, asset } = vault
   const price = precisePrice(vault)
   const calls = {
@@ -58,7 +62,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     shares: buildCall(address, vaultAbi, 'previewDeposit', [amount]),
     price: price.call,
     paused: buildCall(address, vaultAbi, 'paused', []),
-    ...limitCalls(address, account),
+    ...buildDepositLimitCalls(address, account),
     allowance: buildCall(asset, erc20Abi, 'allowance', [account, address]),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
@@ -67,7 +71,7 @@ export function erc4626DepositTerms(vault: TokenizedVault, account: Address, amo
     const maxDeposit = answers.liquidityAdapter === undefined ? requireValue(answers.maxDeposit) : MAX_UINT256
     return {
       allowance: requireValue(answers.allowance),
-      terms: erc4626Terms(parseLimits(answers)),
+      terms: buildErc4626Terms(parseLimits(answers)),
       room: () => (maxDeposit < NO_LIMIT ? maxDeposit : undefined),
       ...estimateDeposit(amount, answers.shares, answers.price, price),
       choose(amount) {

@@ -3,9 +3,9 @@ import { buildCall, type ContractCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { min } from '../../core/bigint.ts'
-import { AppError, mustBeAtMost } from '../../core/errors.ts'
+import { AppError, buildTooLargeDetail } from '../../core/errors.ts'
 import { vaultAbi } from '../abi.ts'
-import type { Completion, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { ReadCompletion, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, buildVaultRefusal } from '../refusals.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
@@ -15,12 +15,12 @@ import { precisePrice } from './price.ts'
  * explain a refusal, because some vaults always report 0 (Morpho Vault V2). `maxMint` is the call for the shares of
  * settled, unclaimed deposits. A withdrawal that needs unclaimed shares claims all of them first.
  */
-export function erc4626WithdrawalTerms(
+export function readErc4626WithdrawalTerms(
   vault: TokenizedVault,
   account: Address,
   amount: WithdrawalAmount,
   maxMint?: ContractCall<bigint>,
-): ReadPlan<Completion<WithdrawalTerms>> {
+): ReadPlan<ReadCompletion<WithdrawalTerms>> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const isOfAssets = amount !== 'max' && 'assets' in amount
@@ -57,7 +57,7 @@ export function erc4626WithdrawalTerms(
     // `withdraw` rounds up the shares that it takes. The rounding difference is not a fee.
     const isRounding = isOfAssets && value !== null && value - requested <= (worth(1n) ?? 0n) + 1n
     const preview = amount === 'max' ? undefined : answers.previewRedeem
-    const payment: Step = { name: isOfAssets ? 'withdraw' : 'redeem', amount: requested }
+    const payment: VaultCall = { name: isOfAssets ? 'withdraw' : 'redeem', amount: requested }
     return {
       steps: isClaimed ? [{ name: 'mint', amount: unclaimed }, payment] : [payment],
       shares,
@@ -69,7 +69,7 @@ export function erc4626WithdrawalTerms(
         if (answers.paused) return new AppError('vault_is_paused')
         if (reason === undefined || limit === undefined || limit >= requested) return undefined
         const field = isOfAssets ? 'amount' : 'shares'
-        return buildVaultRefusal('not_enough_liquidity', reason, limit > 0n ? [mustBeAtMost(field, limit)] : [])
+        return buildVaultRefusal('not_enough_liquidity', reason, limit > 0n ? [buildTooLargeDetail(field, limit)] : [])
       },
     }
   })

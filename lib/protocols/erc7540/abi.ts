@@ -32,7 +32,7 @@ const ownAbi = parseAbi([
 export const erc7540Abi = [...vaultAbi, ...ownAbi] as const
 
 /** View functions that return the state of an account's requests with one id, by kind of request. */
-export const REQUEST_CALLS = {
+export const REQUEST_VIEW_NAMES = {
   deposit: {
     pending: 'pendingDepositRequest',
     claimable: 'claimableDepositRequest',

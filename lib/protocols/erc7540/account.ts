@@ -8,7 +8,7 @@ import { precisePrice } from '../erc4626/price.ts'
 import type { LedgerEntry } from '../ledger-entry.ts'
 import { type AccountSnapshot, type CancelledRequest, NO_REQUESTS, zeroIfPaysNothing } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
-import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
+import { erc7540Abi, REQUEST_VIEW_NAMES } from './abi.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
 const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
@@ -27,7 +27,7 @@ const REQUESTS_PER_PLAN = 100
  * all requests under id 0. If nothing is open under id 0, the ids come from the account's ledger entries, which takes
  * one more RPC round trip.
  */
-export function erc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountSnapshot> {
+export function readErc7540Account(vault: Erc7540Vault, account: Address): ReadPlan<AccountSnapshot> {
   const { address, shareToken, shareDecimals, isDepositAsync, isRedemptionAsync } = vault
   const price = precisePrice(vault)
   const calls = {
@@ -120,7 +120,7 @@ function openRequests(
   ids: readonly bigint[],
 ): ReadPlan<() => OpenRequests> {
   const { address } = vault
-  const { pending, cancelled } = REQUEST_CALLS[kind]
+  const { pending, cancelled } = REQUEST_VIEW_NAMES[kind]
   const cancels = canCancel(vault, kind)
   const names = cancels ? [pending, cancelled] : [pending]
   const calls: Record<string, ContractCall<bigint>> = Object.fromEntries(

@@ -3,17 +3,17 @@ import { buildCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
-import { erc4626DepositTerms, estimateDeposit, limitCalls, parseLimits } from '../erc4626/deposit.ts'
+import { buildDepositLimitCalls, estimateDeposit, parseLimits, readErc4626DepositTerms } from '../erc4626/deposit.ts'
 import { precisePrice, sharePrice, shareValue } from '../erc4626/price.ts'
 import type { DepositTerms, Overview, Protocol, VaultCandidate } from '../protocol.ts'
-import type { ReadTerms } from '../terms.ts'
+import type { ContractTerms } from '../terms.ts'
 import { buildVaultState } from '../vault-state.ts'
 import { erc7540Abi } from './abi.ts'
-import { erc7540Account } from './account.ts'
+import { readErc7540Account } from './account.ts'
 import { erc7540Books } from './ledger.ts'
-import { erc7540CancelTerms, erc7540ClaimTerms, erc7540OpenRequest } from './requests.ts'
+import { readErc7540CancelTerms, readErc7540ClaimTerms, readErc7540OpenRequest } from './requests.ts'
 import type { Erc7540Vault } from './vault.ts'
-import { erc7540WithdrawalTerms } from './withdrawal.ts'
+import { readErc7540WithdrawalTerms } from './withdrawal.ts'
 
 /** ERC-165 interface ids by which a vault reports asynchronous redemptions and cancellations (EIP-7540, EIP-7887). */
 const ASYNC_REDEMPTION = '0x620ee8e4'
@@ -39,7 +39,7 @@ type Sides = Pick<Erc7540Vault, 'isDepositAsync' | 'isRedemptionAsync'>
  * Builds a vault's terms. `room`, the deposit limit, applies only to instant deposits, because the standard defines no
  * limit for requests.
  */
-function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | null | undefined): ReadTerms {
+function termsOf({ isDepositAsync, isRedemptionAsync }: Sides, room: bigint | null | undefined): ContractTerms {
   return {
     entry: isDepositAsync ? 'request' : 'instant',
     exit: isRedemptionAsync ? 'request' : 'instant',
@@ -56,7 +56,7 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Over
     totalSupply: buildCall(shareToken, erc20Abi, 'totalSupply', []),
     totalAssets: buildCall(address, erc7540Abi, 'totalAssets', []),
     sharePrice: sharePrice(vault),
-    ...limitCalls(address),
+    ...buildDepositLimitCalls(address),
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
     const { symbol, totalSupply, totalAssets, sharePrice, ...limitAnswers } = answers
@@ -84,7 +84,7 @@ function overview(vault: Omit<VaultCandidate, 'isAsync'> & Sides): ReadPlan<Over
 function depositTerms(vault: Erc7540Vault, account: Address, amount: bigint): ReadPlan<DepositTerms> {
   const { address, asset, isDepositAsync, cancelsDeposits } = vault
   if (!isDepositAsync) {
-    return mapReadPlan(erc4626DepositTerms(vault, account, amount), (read) => ({
+    return mapReadPlan(readErc4626DepositTerms(vault, account, amount), (read) => ({
       ...read,
       terms: termsOf(vault, read.terms.room),
     }))
@@ -122,11 +122,11 @@ export const erc7540: Protocol<Erc7540Vault> = {
     ),
   overview,
   shareValue,
-  account: erc7540Account,
+  account: readErc7540Account,
   depositTerms,
-  withdrawalTerms: erc7540WithdrawalTerms,
-  claimTerms: erc7540ClaimTerms,
-  cancelTerms: erc7540CancelTerms,
-  openRequest: erc7540OpenRequest,
+  withdrawalTerms: readErc7540WithdrawalTerms,
+  claimTerms: readErc7540ClaimTerms,
+  cancelTerms: readErc7540CancelTerms,
+  openRequest: readErc7540OpenRequest,
   books: erc7540Books,
 }

@@ -6,12 +6,12 @@ import {
   type CancelTerms,
   type ClaimTerms,
   type OpenAmounts,
-  type RequestCompletion,
-  type Step,
+  type RequestReadCompletion,
+  type VaultCall,
   zeroIfPaysNothing,
 } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
-import { erc7540Abi, REQUEST_CALLS } from './abi.ts'
+import { erc7540Abi, REQUEST_VIEW_NAMES } from './abi.ts'
 import { listRequestIds } from './account.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
@@ -19,7 +19,7 @@ import { canCancel, type Erc7540Vault } from './vault.ts'
  * Reads the calls that claim settled requests. One call claims all by an amount of assets, the other by an amount of
  * shares. Vaults round one of the two down, so a simulation shows which call pays more.
  */
-export function erc7540ClaimTerms(
+export function readErc7540ClaimTerms(
   { address }: Erc7540Vault,
   account: Address,
   kind: RequestKind,
@@ -31,7 +31,7 @@ export function erc7540ClaimTerms(
   }
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => {
     const claimable = { assets: requireValue(answers.assets), shares: requireValue(answers.shares) }
-    const steps: Step[] = isDeposit
+    const steps: VaultCall[] = isDeposit
       ? [
           { name: 'deposit', amount: claimable.assets },
           { name: 'mint', amount: claimable.shares },
@@ -59,11 +59,11 @@ type RequestState = {
  * amount. In vaults with an id for each request, one call handles one request. Granted cancellations are claimed first.
  * Otherwise the last pending request is cancelled, preferably one that the account made itself.
  */
-export function erc7540CancelTerms(
+export function readErc7540CancelTerms(
   vault: Erc7540Vault,
   account: Address,
   kind: RequestKind,
-): ReadPlan<RequestCompletion<CancelTerms>> {
+): ReadPlan<RequestReadCompletion<CancelTerms>> {
   return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
     const aggregated = parse()
     if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])
@@ -101,7 +101,7 @@ function requestState(
   requestId: bigint,
 ): ReadPlan<() => RequestState> {
   const { address } = vault
-  const { pending, isCancelling, cancelled } = REQUEST_CALLS[kind]
+  const { pending, isCancelling, cancelled } = REQUEST_VIEW_NAMES[kind]
   const calls = {
     pending: buildCall(address, erc7540Abi, pending, [requestId, account]),
     isCancelling: buildCall(address, erc7540Abi, isCancelling, [requestId, account]),
@@ -117,12 +117,12 @@ function requestState(
 }
 
 /** Reads the open amounts of the account's requests with the id `requestId`; undefined if the vault does not report them. */
-export function erc7540OpenRequest(
+export function readErc7540OpenRequest(
   vault: Erc7540Vault,
   { kind, requestId, account }: { readonly kind: RequestKind; readonly requestId: bigint; readonly account: Address },
 ): ReadPlan<OpenAmounts | undefined> {
   const { address } = vault
-  const names = REQUEST_CALLS[kind]
+  const names = REQUEST_VIEW_NAMES[kind]
   const calls = {
     pending: buildCall(address, erc7540Abi, names.pending, [requestId, account]),
     claimable: buildCall(address, erc7540Abi, names.claimable, [requestId, account]),

@@ -4,8 +4,8 @@ import { erc20Abi } from '../../chain/erc20.ts'
 import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
 import { precisePrice } from '../erc4626/price.ts'
-import { erc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
-import type { Completion, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import { readErc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
+import type { ReadCompletion, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError } from '../refusals.ts'
 import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
@@ -16,14 +16,14 @@ import type { Erc7540Vault } from './vault.ts'
  * request affects a pending one. The simulation of a second request must therefore show that the pending shares grow by
  * its shares.
  */
-export function erc7540WithdrawalTerms(
+export function readErc7540WithdrawalTerms(
   vault: Erc7540Vault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<Completion<WithdrawalTerms>> {
+): ReadPlan<ReadCompletion<WithdrawalTerms>> {
   const { address, shareToken, isDepositAsync, isRedemptionAsync, cancelsRedemptions } = vault
   if (!isRedemptionAsync) {
-    return erc4626WithdrawalTerms(vault, account, amount, buildCall(address, erc7540Abi, 'maxMint', [account]))
+    return readErc4626WithdrawalTerms(vault, account, amount, buildCall(address, erc7540Abi, 'maxMint', [account]))
   }
   const price = precisePrice(vault)
   const assets = amount !== 'max' && 'assets' in amount ? amount.assets : undefined
@@ -57,7 +57,7 @@ export function erc7540WithdrawalTerms(
       }
       throw buildBalanceError(amount, balances, assets === undefined ? all : worth?.(all))
     }
-    const request: Step = { name: 'requestRedeem', amount: shares }
+    const request: VaultCall = { name: 'requestRedeem', amount: shares }
     const value = worth?.(shares) ?? null
     return {
       steps: shares > inWallet ? [{ name: 'mint', amount: unclaimed }, request] : [request],

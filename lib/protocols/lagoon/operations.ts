@@ -4,7 +4,7 @@ import { buildCapError } from '../refusals.ts'
 import { type LagoonAccount, type LagoonState, NO_CAP } from './state.ts'
 
 /** Returns the assets that the vault can take until it reaches its cap. The amount is below zero above the cap, undefined without a cap. */
-export function lagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
+export function computeLagoonRoom({ maxCap, state }: LagoonState): bigint | undefined {
   if (maxCap === undefined || maxCap === NO_CAP) return undefined
   return maxCap - requireValue(state.totalAssets) - requireValue(state.pendingDeposits)
 }
@@ -29,7 +29,7 @@ export function chooseLagoonDeposit(
   if (!synchronous && requireValue(pendingAssets) > 0n && lastDepositRequestId !== state.depositEpochId) {
     throw new AppError('previous_deposit_request_not_settled')
   }
-  const room = lagoonRoom(vault)
+  const room = computeLagoonRoom(vault)
   if (room !== undefined && amount > room) throw buildCapError(room)
   if (allowed === false) throw new AppError('depositor_not_allowed')
   if (payerAllowed === false) throw new AppError('cross_chain_not_available')

@@ -5,12 +5,12 @@ import type { Protocol } from '../protocol.ts'
 import { lagoonAbi } from './abi.ts'
 import { buildLagoonSnapshot } from './account.ts'
 import { lagoonBooks } from './ledger.ts'
-import { chooseLagoonDeposit, lagoonRoom } from './operations.ts'
-import { lagoonCancelTerms, lagoonClaimTerms } from './requests.ts'
+import { chooseLagoonDeposit, computeLagoonRoom } from './operations.ts'
+import { readLagoonCancelTerms, readLagoonClaimTerms } from './requests.ts'
 import { NO_CAP, readLagoonAccount, readLagoonSafe, readLagoonState } from './state.ts'
-import { lagoonExpected, lagoonTerms } from './terms.ts'
+import { buildLagoonTerms, estimateLagoonDeposit } from './terms.ts'
 import type { LagoonVault } from './vault.ts'
-import { lagoonWithdrawalTerms } from './withdrawal.ts'
+import { readLagoonWithdrawalTerms } from './withdrawal.ts'
 
 /** Protocol of Lagoon v0, versions 0.1 to 0.6 (https://docs.lagoon.finance). */
 export const lagoon: Protocol<LagoonVault> = {
@@ -38,7 +38,7 @@ export const lagoon: Protocol<LagoonVault> = {
       return {
         sharePrice: state.sharePrice ?? undefined,
         hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
-        terms: lagoonTerms(lagoonState, inSafe(lagoonState)),
+        terms: buildLagoonTerms(lagoonState, inSafe(lagoonState)),
         state,
       }
     }),
@@ -51,16 +51,16 @@ export const lagoon: Protocol<LagoonVault> = {
       ([snapshot, inSafe]) => {
         const { vault: state, account } = snapshot
         return {
-          terms: lagoonTerms(state, inSafe(state)),
+          terms: buildLagoonTerms(state, inSafe(state)),
           allowance: requireValue(account.allowance),
-          room: () => lagoonRoom(state),
-          ...lagoonExpected(vault, state),
+          room: () => computeLagoonRoom(state),
+          ...estimateLagoonDeposit(vault, state),
           choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
         }
       },
     ),
-  withdrawalTerms: lagoonWithdrawalTerms,
-  claimTerms: lagoonClaimTerms,
-  cancelTerms: lagoonCancelTerms,
+  withdrawalTerms: readLagoonWithdrawalTerms,
+  claimTerms: readLagoonClaimTerms,
+  cancelTerms: readLagoonCancelTerms,
   books: lagoonBooks,
 }

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
-import type { CancelTerms, ClaimTerms, RequestCompletion, Step } from '../protocol.ts'
+import type { CancelTerms, ClaimTerms, RequestReadCompletion, VaultCall } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { type LagoonSnapshot, readClaimableShares, readLagoonAccount, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
@@ -11,7 +11,7 @@ import type { LagoonVault } from './vault.ts'
  * Reads the calls that claim settled requests, which a vault always pays unless it is paused. Parsing throws an
  * AppError if nothing is claimable or the vault is paused.
  */
-export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
+export function readLagoonClaimTerms(vault: LagoonVault, account: Address, kind: RequestKind): ReadPlan<ClaimTerms> {
   const decide = { deposit: depositClaim, withdrawal: withdrawalClaim }[kind]
   return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => decide(vault, snapshot))
 }
@@ -20,11 +20,11 @@ export function lagoonClaimTerms(vault: LagoonVault, account: Address, kind: Req
  * Reads the call that cancels pending requests entirely. The call works only until the vault's next epoch, a period
  * whose requests settle together.
  */
-export function lagoonCancelTerms(
+export function readLagoonCancelTerms(
   vault: LagoonVault,
   account: Address,
   kind: RequestKind,
-): ReadPlan<RequestCompletion<CancelTerms>> {
+): ReadPlan<RequestReadCompletion<CancelTerms>> {
   const toTerms = { deposit: depositCancel, withdrawal: withdrawalCancel }[kind]
   return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => async () => toTerms(snapshot))
 }
@@ -54,7 +54,7 @@ function withdrawalClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTer
   if (shares === 0n) throw new AppError('no_claimable_withdrawal')
   assertNotPaused(snapshot)
   const assets = account.redeemableAssets
-  const withdraw: Step[] = assets ? [{ name: 'withdraw', amount: assets }] : []
+  const withdraw: VaultCall[] = assets ? [{ name: 'withdraw', amount: assets }] : []
   return {
     calls: [{ name: 'redeem', amount: shares }, ...withdraw],
     claimable: async (reader, at) => ({

@@ -1,8 +1,8 @@
 import { max, min } from '../../core/bigint.ts'
 import { LAST_SECOND, toDate } from '../../core/time.ts'
 import type { DepositTerms } from '../protocol.ts'
-import { formatPercent, type ReadTerms } from '../terms.ts'
-import { lagoonRoom } from './operations.ts'
+import { type ContractTerms, formatPercent } from '../terms.ts'
+import { computeLagoonRoom } from './operations.ts'
 import { feeOn, type LagoonState, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
@@ -10,7 +10,7 @@ import type { LagoonVault } from './vault.ts'
  * Builds a vault's terms. `inSafe` is the amount that the vault can take from its safe, the account that holds its
  * assets; undefined if unknown.
  */
-export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ReadTerms {
+export function buildLagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ContractTerms {
   const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, state } = vault
   const isValid = state.isTotalAssetsValid === true
   const paysAtOnce = lifecycle === 'closed' || (isValid && vault.syncModePaysRedemptions)
@@ -39,7 +39,7 @@ export function lagoonTerms(vault: LagoonState, inSafe: bigint | undefined): Rea
 }
 
 /** Returns functions that estimate a deposit at the present price. `sharesFor` subtracts the entry fee from the shares. */
-export function lagoonExpected(
+export function estimateLagoonDeposit(
   vault: LagoonVault,
   { rates, state }: LagoonState,
 ): Pick<DepositTerms, 'sharesFor' | 'worth'> {
@@ -60,7 +60,7 @@ function roomIn(vault: LagoonState): bigint | null | undefined {
   const { paused, totalAssets, pendingDeposits } = vault.state
   if (paused || vault.lifecycle !== 'open') return 0n
   if (totalAssets === null || pendingDeposits === null) return undefined
-  const room = lagoonRoom(vault)
+  const room = computeLagoonRoom(vault)
   return room === undefined ? null : max(room, 0n)
 }
 

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError, badResponse } from '../../core/errors.ts'
-import type { Completion, Step, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { ReadCompletion, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, nameAmountField } from '../refusals.ts'
 import {
   feeOn,
@@ -37,11 +37,11 @@ const SLIPPAGE = 50n
 const BASIS_POINTS = 10_000n
 
 /** Reads the terms of a withdrawal from a Lagoon vault: the calls, amounts and fees. */
-export function lagoonWithdrawalTerms(
+export function readLagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<Completion<WithdrawalTerms>> {
+): ReadPlan<ReadCompletion<WithdrawalTerms>> {
   return mapReadPlan(
     joinReadPlans(readLagoonAccount(vault, account), readLagoonSafe(vault)),
     ([snapshot, safe]) =>
@@ -135,7 +135,7 @@ function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmoun
 }
 
 function requestSteps({ account }: LagoonWithdrawalState, shares: bigint): WithdrawalTerms['steps'] {
-  const request: Step = { name: 'requestRedeem', amount: shares }
+  const request: VaultCall = { name: 'requestRedeem', amount: shares }
   if (shares <= account.shares) return [request]
   // Version 0.1 has no call that both claims shares and requests their redemption. Unknown `claimableShares` show that
   // version, because it does not report them.
@@ -150,7 +150,7 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
   const exit = { exit: rates.exit, haircut: 0n }
   const all = account.shares + settled.claimableShares
   const redeemable = requireValue(account.redeemableShares)
-  const claims: Step[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
+  const claims: VaultCall[] = redeemable > 0n ? [{ name: 'redeem', amount: redeemable }] : []
 
   const shares = sharesFor(terms, amount, exit, all)
   if (shares > all || (shares === 0n && claims.length === 0)) throw buildExcessError(terms, amount, exit)
@@ -164,13 +164,13 @@ function redeemFromClosed(terms: LagoonWithdrawalState, amount: WithdrawalAmount
 }
 
 /** Chooses the call that pays exactly these assets. If that takes all shares, redeems all shares instead, so that none remain. */
-function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): Step {
+function payStep(amount: WithdrawalAmount, shares: bigint, all: bigint): VaultCall {
   return isOfAssets(amount) && shares < all
     ? { name: 'withdraw', amount: amount.assets }
     : { name: 'redeem', amount: shares }
 }
 
-function claimStep({ claimableAssets }: WithdrawingAccount): Step {
+function claimStep({ claimableAssets }: WithdrawingAccount): VaultCall {
   return { name: 'deposit', amount: claimableAssets }
 }
 

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import { endpoints } from '../../../functions/contracts.ts'
 import {
-  type AdditionOptions,
   addCredential,
-  beginAddition,
+  beginCredentialAddition,
   beginLogin,
   beginRegistration,
-  completeAddition,
+  type CredentialAdditionOptions,
+  completeCredentialAddition,
   completeLogin,
   createSession,
-  login,
+  logInUser,
   oneTimeCode,
   openSession,
   registerUser,
@@ -123,14 +123,14 @@ describe("A user's credentials are listed", () => {
     const { email, headers, keyPair } = await createSession(service)
     const { lastUsedAt } = await entryOf(service, headers, 'Key')
     clock.pass(60)
-    const wrong = await login(service, email, () => ({ firstFactor: passwordOf() }))
+    const wrong = await logInUser(service, email, () => ({ firstFactor: passwordOf() }))
     expectError(wrong, 'login_failed')
     expect(await entryOf(service, headers, 'Key')).toMatchObject({ lastUsedAt })
     await openSession(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
     const later = (await entryOf(service, headers, 'Key')).lastUsedAt
     expect(Date.parse(String(later)) - Date.parse(String(lastUsedAt))).toBeGreaterThanOrEqual(60_000)
     clock.pass(60)
-    const second = (begun: AdditionOptions) => ({ secondFactorCredential: somePasskey().create(begun) })
+    const second = (begun: CredentialAdditionOptions) => ({ secondFactorCredential: somePasskey().create(begun) })
     await addCredential(service, headers, second, (begun) => ({ firstFactor: keyPair.get(begun) }))
     const latest = (await entryOf(service, headers, 'Key')).lastUsedAt
     expect(Date.parse(String(latest)) - Date.parse(String(later))).toBeGreaterThanOrEqual(60_000)
@@ -169,7 +169,7 @@ describe('An addition begins', () => {
     })
     const headers = await openSession(service, email, factorsOf)
     const protectedKey = someKeyPair()
-    const third = (options: AdditionOptions) => ({
+    const third = (options: CredentialAdditionOptions) => ({
       secondFactorCredential: protectedKey.create(options, {}, PROTECTED),
     })
     expect(await addCredential(service, headers, third, factorsOf)).toMatchObject({ status: 201 })
@@ -211,7 +211,10 @@ describe('An addition begins', () => {
 })
 
 describe('A credential is added', () => {
-  type Made = { readonly create: (begun: AdditionOptions) => object; readonly get: (begun: Challenge) => object }
+  type Made = {
+    readonly create: (begun: CredentialAdditionOptions) => object
+    readonly get: (begun: Challenge) => object
+  }
   const someProtectedKey = (): Made => {
     const { create, get } = someKeyPair('RSA')
     return {
@@ -246,7 +249,7 @@ describe('A credential is added', () => {
     )
     expect(reply.body).toMatchObject({ factor: 'first', name: null, lastUsedAt: null })
     for (const { get } of [made, keyPair]) {
-      expect(await login(service, email, (begun) => ({ firstFactor: get(begun) }))).toMatchObject({ status: 200 })
+      expect(await logInUser(service, email, (begun) => ({ firstFactor: get(begun) }))).toMatchObject({ status: 200 })
     }
   })
 
@@ -259,7 +262,7 @@ describe('A credential is added', () => {
       (begun) => ({ firstFactorCredential: passkey.create(begun) }),
       (begun) => ({ firstFactor: keyPair.get(begun) }),
     )
-    const reply = await login(service, undefined, (begun) => ({ firstFactor: passkey.get(begun) }))
+    const reply = await logInUser(service, undefined, (begun) => ({ firstFactor: passkey.get(begun) }))
     expect(reply).toMatchObject({ status: 200, body: { user: { email } } })
   })
 
@@ -269,19 +272,19 @@ describe('A credential is added', () => {
       const { email, headers, keyPair } = await createSession(service)
       const [other, made] = [somePasskey(), some()]
       const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
-      const asFirst = (begun: AdditionOptions) => ({ firstFactorCredential: other.create(begun) })
+      const asFirst = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: other.create(begun) })
       expect(await addCredential(service, headers, asFirst, confirmationOf)).toMatchObject({ status: 201 })
-      const asSecond = (begun: AdditionOptions) => ({ secondFactorCredential: made.create(begun) })
+      const asSecond = (begun: CredentialAdditionOptions) => ({ secondFactorCredential: made.create(begun) })
       const reply = await addCredential(service, headers, asSecond, confirmationOf)
       expect(reply.body).toMatchObject({ factor: 'second' })
 
       for (const { get } of [keyPair, other]) {
-        expectError(await login(service, email, (begun) => ({ firstFactor: get(begun) })), 'login_failed')
+        expectError(await logInUser(service, email, (begun) => ({ firstFactor: get(begun) })), 'login_failed')
       }
       const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: made.get(begun) })
-      expect(await login(service, email, both)).toMatchObject({ status: 200 })
+      expect(await logInUser(service, email, both)).toMatchObject({ status: 200 })
       // The same user tries to add a third credential with only one factor, which is refused.
-      const third = (begun: AdditionOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
+      const third = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
       expectError(await addCredential(service, headers, third, confirmationOf), 'confirmation_failed')
     },
   )
@@ -310,23 +313,23 @@ describe('A credential is added', () => {
     expect(reply).toMatchObject({ status: 201, body: { kind: 'Password', factor: 'first' } })
     expect(reply.body.id).not.toBe(old.id)
     expect(await listOf(service, headers)).toHaveLength(2)
-    expectError(await login(service, email, factorsOf), 'login_failed')
+    expectError(await logInUser(service, email, factorsOf), 'login_failed')
     const changed = (begun: Challenge) => ({
       firstFactor: passwordOf(NEW_PASSWORD),
       secondFactor: keyPair.get(begun),
     })
-    expect(await login(service, email, changed)).toMatchObject({ status: 200 })
+    expect(await logInUser(service, email, changed)).toMatchObject({ status: 200 })
   })
 
   test('as one-time codes that replace the old ones, which no longer work', async ({ service }) => {
     const { email, begun, headers, withCode } = await someCodesUser(service)
-    const added = await beginAddition(service, headers)
+    const added = await beginCredentialAddition(service, headers)
     const confirmation = withCode(begun, 1)(added.confirmation)
-    const reply = await completeAddition(service, headers, added, newCode(added), confirmation)
+    const reply = await completeCredentialAddition(service, headers, added, newCode(added), confirmation)
     expect(reply).toMatchObject({ status: 201, body: { kind: 'Totp', factor: 'second' } })
     expect(await listOf(service, headers)).toHaveLength(2)
-    for (const steps of [-1, 0, 1]) expectError(await login(service, email, withCode(begun, steps)), 'login_failed')
-    expect(await login(service, email, withCode(added, 0))).toMatchObject({ status: 200 })
+    for (const steps of [-1, 0, 1]) expectError(await logInUser(service, email, withCode(begun, steps)), 'login_failed')
+    expect(await logInUser(service, email, withCode(added, 0))).toMatchObject({ status: 200 })
   })
 
   test('at the maximum number of credentials only if it replaces another', async ({ service }) => {
@@ -334,17 +337,19 @@ describe('A credential is added', () => {
     const passkey = somePasskey()
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
     const additions = [
-      ...Array.from({ length: 6 }, () => (begun: AdditionOptions) => ({
+      ...Array.from({ length: 6 }, () => (begun: CredentialAdditionOptions) => ({
         firstFactorCredential: someKeyPair().create(begun),
       })),
-      (begun: AdditionOptions) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
+      (begun: CredentialAdditionOptions) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
     ]
     for (const addition of additions) {
       expect(await addCredential(service, headers, addition, confirmationOf)).toMatchObject({ status: 201 })
     }
-    const ninth = (begun: AdditionOptions) => ({ firstFactorCredential: passkey.create(begun) })
+    const ninth = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: passkey.create(begun) })
     expectError(await addCredential(service, headers, ninth, confirmationOf), 'too_many_credentials')
-    const recovery = (begun: AdditionOptions) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) })
+    const recovery = (begun: CredentialAdditionOptions) => ({
+      recoveryCredential: someKeyPair().create(begun, {}, RECOVERY),
+    })
     expect(await addCredential(service, headers, recovery, confirmationOf)).toMatchObject({ status: 201 })
     expect(await remove(service, headers, await entryOf(service, headers, 'RecoveryKey'))).toMatchObject({
       status: 204,
@@ -360,9 +365,9 @@ describe('No credential is added', () => {
     const [one, other] = [1, 2].map(() => somePasskey(undefined, undefined, authenticator))
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: one?.create(begun) }))
     const factorsOf = (begun: Challenge) => ({ firstFactor: one?.get(begun) })
-    const begun = await beginAddition(service, await openSession(service, email, factorsOf))
+    const begun = await beginCredentialAddition(service, await openSession(service, email, factorsOf))
     expect(() => other?.create(begun)).toThrow('InvalidStateError')
-    expect(await login(service, undefined, factorsOf)).toMatchObject({ status: 200 })
+    expect(await logInUser(service, undefined, factorsOf)).toMatchObject({ status: 200 })
   })
 
   type Session = Awaited<ReturnType<typeof createSession>>
@@ -385,7 +390,7 @@ describe('No credential is added', () => {
     const session = await createSession(service)
     const { headers, keyPair } = session
     const made = somePasskey()
-    const credentialsOf = (begun: AdditionOptions) => ({ firstFactorCredential: made.create(begun) })
+    const credentialsOf = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: made.create(begun) })
     const wrong = await addCredential(service, headers, credentialsOf, (begun) => confirm(session, begun, made))
     expectError(wrong, 'confirmation_failed')
     expect(await listOf(service, headers)).toHaveLength(1)
@@ -416,7 +421,7 @@ describe('No credential is added', () => {
   test('if its own proof is invalid, and the error names the failed check', async ({ service }) => {
     const { headers, keyPair } = await createSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
-    const cases: [string, string, (begun: AdditionOptions) => object][] = [
+    const cases: [string, string, (begun: CredentialAdditionOptions) => object][] = [
       ['firstFactorCredential', 'origin', (begun) => somePasskey().create(begun, { origin: 'https://localhost' })],
       [
         'secondFactorCredential',
@@ -468,39 +473,41 @@ describe('No credential is added', () => {
     }
     // Both users' credentials still work, because the refused registration overwrote nothing.
     expectError(await registerAgain(service, passkey.id), 'credential_already_registered')
-    expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
+    expect(await logInUser(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({
+      status: 200,
+    })
   })
 
   test("with a token that is used, expired, another user's, or unknown", async ({ clock, coldService: service }) => {
     const { headers, keyPair } = await createSession(service)
     const other = await createSession(service)
     const add = (
-      begun: AdditionOptions,
-      { temporaryAuthenticationToken }: Pick<AdditionOptions, 'temporaryAuthenticationToken'> = begun,
+      begun: CredentialAdditionOptions,
+      { temporaryAuthenticationToken }: Pick<CredentialAdditionOptions, 'temporaryAuthenticationToken'> = begun,
       as: Headers = headers,
     ) =>
-      completeAddition(
+      completeCredentialAddition(
         service,
         as,
         { temporaryAuthenticationToken },
         { firstFactorCredential: someKeyPair().create(begun) },
         { firstFactor: keyPair.get(begun.confirmation) },
       )
-    const used = await beginAddition(service, headers)
+    const used = await beginCredentialAddition(service, headers)
     expect(await add(used)).toMatchObject({ status: 201 })
     expectError(await add(used), 'challenge_expired_or_used')
-    const failed = await beginAddition(service, headers)
+    const failed = await beginCredentialAddition(service, headers)
     const wrong = { firstFactorCredential: someKeyPair().create(used) }
     const confirmation = { firstFactor: keyPair.get(failed.confirmation) }
-    expectError(await completeAddition(service, headers, failed, wrong, confirmation), 'invalid_credential', [
+    expectError(await completeCredentialAddition(service, headers, failed, wrong, confirmation), 'invalid_credential', [
       'firstFactorCredential',
     ])
     expectError(await add(failed), 'challenge_expired_or_used')
-    const ours = await beginAddition(service, headers)
+    const ours = await beginCredentialAddition(service, headers)
     expectError(await add(ours, ours, other.headers), 'challenge_expired_or_used')
     expectError(await add(ours, { ...ours, temporaryAuthenticationToken: OTHER }), 'challenge_expired_or_used')
     expectError(await add(ours, await beginRegistration(service)), 'challenge_expired_or_used')
-    const late = await beginAddition(service, headers)
+    const late = await beginCredentialAddition(service, headers)
     clock.pass(10 * 60 + 1)
     expectError(await add(late), 'challenge_expired_or_used')
   })
@@ -534,7 +541,7 @@ describe('No credential is added', () => {
     ]
   test.for(malformed)('with %s, which does not use up the token', async ([, code, change, fields], { service }) => {
     const { headers, keyPair } = await createSession(service)
-    const { temporaryAuthenticationToken, ...begun } = await beginAddition(service, headers)
+    const { temporaryAuthenticationToken, ...begun } = await beginCredentialAddition(service, headers)
     const right = {
       firstFactorCredential: someKeyPair().create(begun),
       confirmation: { firstFactor: keyPair.get(begun) },
@@ -566,8 +573,10 @@ describe('A credential is removed', () => {
     const reply = await remove(service, headers, await entryOf(service, headers, 'Fido2'))
     expect(reply).toMatchObject({ status: 204, body: undefined })
     expect(await listOf(service, headers)).toMatchObject([{ kind: 'Key' }])
-    expectError(await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) })), 'login_failed')
-    expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
+    expectError(await logInUser(service, email, (begun) => ({ firstFactor: passkey.get(begun) })), 'login_failed')
+    expect(await logInUser(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({
+      status: 200,
+    })
     expect(await registerAgain(service, passkey.id)).toMatchObject({ status: 200 })
   })
 
@@ -590,7 +599,7 @@ describe('A credential is removed', () => {
   test('never if it is the last first factor', async ({ service }) => {
     const { headers, keyPair } = await createSession(service)
     const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
-    const additions: ((begun: AdditionOptions) => object)[] = [
+    const additions: ((begun: CredentialAdditionOptions) => object)[] = [
       (begun) => ({ recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }),
       (begun) => ({ secondFactorCredential: somePasskey().create(begun) }),
     ]
@@ -606,7 +615,7 @@ describe('A credential is removed', () => {
     const { headers, factorsOf } = await somePasswordUser(service)
     expectError(await remove(service, headers, await entryOf(service, headers, 'Key')), 'last_second_factor')
     expectError(await remove(service, headers, await entryOf(service, headers, 'Password')), 'last_first_factor')
-    const second = (begun: AdditionOptions) => ({ secondFactorCredential: somePasskey().create(begun) })
+    const second = (begun: CredentialAdditionOptions) => ({ secondFactorCredential: somePasskey().create(begun) })
     expect(await addCredential(service, headers, second, factorsOf)).toMatchObject({ status: 201 })
     expect(await remove(service, headers, await entryOf(service, headers, 'Key'))).toMatchObject({ status: 204 })
     expectError(await remove(service, headers, await entryOf(service, headers, 'Fido2')), 'last_second_factor')
@@ -627,7 +636,9 @@ describe('A credential is removed', () => {
     expectError(await remove(service, headers, entry), 'credential_not_found')
     expectError(await remove(service, headers, { id: 'constructor' }), 'credential_not_found', ['id'])
     expectError(await service.call('DELETE', `${CREDENTIALS}/${entry.id}`), 'missing_session')
-    expect(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({ status: 200 })
+    expect(await logInUser(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))).toMatchObject({
+      status: 200,
+    })
   })
 })
 
@@ -650,7 +661,7 @@ describe('Of parallel changes,', () => {
     expect(statusesOf(replies)).toEqual([201, 201, 201])
     expect(await listOf(service, headers)).toHaveLength(4)
     for (const passkey of passkeys) {
-      expect(await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).toMatchObject({
+      expect(await logInUser(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).toMatchObject({
         status: 200,
       })
     }
@@ -688,7 +699,9 @@ describe('Of parallel changes,', () => {
         ),
       )
       expect(statusesOf(replies)).toEqual([201, 409])
-      expect(await login(service, email, (begun) => ({ firstFactor: made.get(begun) }))).toMatchObject({ status: 200 })
+      expect(await logInUser(service, email, (begun) => ({ firstFactor: made.get(begun) }))).toMatchObject({
+        status: 200,
+      })
     }
     expectError(await registerAgain(service, passkey.id), 'credential_already_registered')
   })
@@ -727,9 +740,9 @@ describe('Of parallel changes,', () => {
       'an addition confirmed by',
       'confirmation_failed',
       async (service, { headers, factorsOf }) => {
-        const begun = await beginAddition(service, headers)
+        const begun = await beginCredentialAddition(service, headers)
         const credential = { firstFactorCredential: someKeyPair().create(begun) }
-        return () => completeAddition(service, headers, begun, credential, factorsOf(begun.confirmation))
+        return () => completeCredentialAddition(service, headers, begun, credential, factorsOf(begun.confirmation))
       },
     ],
   ]
@@ -738,7 +751,7 @@ describe('Of parallel changes,', () => {
     async ([, code, prepare], { service }) => {
       const user = await somePasswordUser(service)
       const { headers, factorsOf } = user
-      const passkey = (begun: AdditionOptions) => ({ firstFactorCredential: somePasskey().create(begun) })
+      const passkey = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: somePasskey().create(begun) })
       expect(await addCredential(service, headers, passkey, factorsOf)).toMatchObject({ status: 201 })
       const password = await entryOf(service, headers, 'Password')
       const { acting, release } = await untilRead(service, await prepare(service, user))
@@ -752,13 +765,13 @@ describe('Of parallel changes,', () => {
   test('an addition and a login in between both succeed', async ({ service }) => {
     const { email, headers, factorsOf, keyPair } = await somePasswordUser(service)
     const passkey = somePasskey()
-    const credentialOf = (begun: AdditionOptions) => ({ firstFactorCredential: passkey.create(begun) })
+    const credentialOf = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: passkey.create(begun) })
     expect(await addCredential(service, headers, credentialOf, factorsOf)).toMatchObject({ status: 201 })
-    const begun = await beginAddition(service, headers)
+    const begun = await beginCredentialAddition(service, headers)
     const recovery = { recoveryCredential: someKeyPair().create(begun, {}, RECOVERY) }
     const confirmation = factorsOf(begun.confirmation)
     const { acting, release } = await untilRead(service, () =>
-      completeAddition(service, headers, begun, recovery, confirmation),
+      completeCredentialAddition(service, headers, begun, recovery, confirmation),
     )
     const between = await openSession(service, email, (challenge) => ({
       firstFactor: passkey.get(challenge),

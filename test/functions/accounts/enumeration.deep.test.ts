@@ -17,7 +17,7 @@ import {
   signRecovery,
   someEmail,
 } from '../../support/accounts.ts'
-import { type CreationOptions, type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type CreationOptions, type CredentialFaults, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { chainlessTest as base, type HttpReply, type Service } from '../../support/service.ts'
 
@@ -102,7 +102,7 @@ const recoverInitOf =
   (service: Service, email: string) =>
     service.call('POST', '/auth/recover/init', { headers: { platform: 'web' }, body: { email, ...fields } })
 const recoverOf =
-  (recoveryOf: (newCredentials: object) => object, faults: Faults = {}) =>
+  (recoveryOf: (newCredentials: object) => object, faults: CredentialFaults = {}) =>
   async (service: Service, email: string): Promise<HttpReply> => {
     const begun = await beginRecovery(service, email)
     const newCredentials = { firstFactorCredential: someKeyPair().create(begun, faults) }

@@ -8,13 +8,13 @@ import {
   createSession,
   oneTimeCode,
   openSession,
-  recover,
+  recoverAccount,
   registerUser,
   someEmail,
 } from '../../support/accounts.ts'
 import { type CreationOptions, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
-import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
+import { chainlessTest as base, type HttpReply, type Service, startNewContainers } from '../../support/service.ts'
 
 const LIMITS = { perNetwork: 5, perUser: 2, perSeed: 3 }
 const THIRTY_DAYS = 30 * 24 * 3600
@@ -28,8 +28,8 @@ const test = base
     Date.now = () => now() + passed
     vi.stubEnv('RATE_LIMITS', JSON.stringify(LIMITS))
     const [one, other] = [
-      await startAnew(sharedService, { isWhole: true }),
-      await startAnew(sharedService, { isWhole: true }),
+      await startNewContainers(sharedService, { isWhole: true }),
+      await startNewContainers(sharedService, { isWhole: true }),
     ]
     onCleanup(async () => {
       Date.now = now
@@ -62,7 +62,7 @@ const wrongPassword = (service: Service, who: Who) =>
   }))
 
 const wrongRecovery = (service: Service, email: string) =>
-  recover(service, email, someKeyPair(), (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
+  recoverAccount(service, email, someKeyPair(), (begun) => ({ firstFactorCredential: someKeyPair().create(begun) }))
 
 async function somePasswordUser(service: Service, options: { email?: string; key?: string } = {}) {
   const keyPair = someKeyPair()
@@ -213,7 +213,7 @@ describe('No password is hashed for', () => {
     [
       'a recovery signed with a foreign key',
       'recovery_failed',
-      async (service) => recover(service, (await createSession(service)).email, someKeyPair(), newPassword),
+      async (service) => recoverAccount(service, (await createSession(service)).email, someKeyPair(), newPassword),
     ],
     [
       'an addition with only a session',

@@ -11,7 +11,7 @@ import {
   completeLogin,
   createSession,
   type LoginChallenge,
-  login,
+  logInUser,
   oneTimeCode,
   registerUser,
   someEmail,
@@ -120,7 +120,7 @@ describe('A user logs in', () => {
   test('with a passkey and the e-mail address in any case', async ({ service }) => {
     const passkey = somePasskey()
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
-    const reply = await login(service, ` ${email.toUpperCase()}`, (begun) => ({ firstFactor: passkey.get(begun) }))
+    const reply = await logInUser(service, ` ${email.toUpperCase()}`, (begun) => ({ firstFactor: passkey.get(begun) }))
     expectSession(reply, email)
   })
 
@@ -129,7 +129,7 @@ describe('A user logs in', () => {
     const { email, begun } = await registerUser(service, (options) => ({
       firstFactorCredential: passkey.create(options),
     }))
-    const reply = await login(service, undefined, (challenge) => ({ firstFactor: passkey.get(challenge) }))
+    const reply = await logInUser(service, undefined, (challenge) => ({ firstFactor: passkey.get(challenge) }))
     expectSession(reply, email)
     expect(reply.body.user.id).toBe(begun.user.id)
   })
@@ -141,7 +141,7 @@ describe('A user logs in', () => {
   ])('with a passkey whose client sends the user %s', async ([, userHandle], { service }) => {
     const passkey = somePasskey()
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
-    const reply = await login(service, undefined, (begun) => {
+    const reply = await logInUser(service, undefined, (begun) => {
       const { kind, credentialAssertion } = passkey.get(begun)
       return { firstFactor: { kind, credentialAssertion: { ...credentialAssertion, userHandle } } }
     })
@@ -155,7 +155,7 @@ describe('A user logs in', () => {
     }))
     const encoded = (text: string) => Buffer.from(text).toString('base64url')
     for (const named of [email, undefined]) {
-      const reply = await login(service, named, ({ challenge }) => ({
+      const reply = await logInUser(service, named, ({ challenge }) => ({
         firstFactor: passkey.get({ challenge: encoded(challenge) }, { userHandle: encoded(begun.user.id) }),
       }))
       expectSession(reply, email)
@@ -169,7 +169,7 @@ describe('A user logs in', () => {
   ])('with a passkey on any platform of ours: %s', async ([origin], { service }) => {
     const passkey = somePasskey()
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
-    const reply = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun, { origin }) }))
+    const reply = await logInUser(service, email, (begun) => ({ firstFactor: passkey.get(begun, { origin }) }))
     expectSession(reply, email)
   })
 
@@ -180,7 +180,7 @@ describe('A user logs in', () => {
       firstFactorCredential: keyPair.create(begun, {}, extra),
     }))
     for (const kind of ['PasswordProtectedKey', 'Key']) {
-      const reply = await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun, {}, kind) }))
+      const reply = await logInUser(service, email, (begun) => ({ firstFactor: keyPair.get(begun, {}, kind) }))
       expectSession(reply, email)
     }
   })
@@ -188,10 +188,10 @@ describe('A user logs in', () => {
   test('with a password and a one-time code, each code once', async ({ service }) => {
     const { email, code } = await somePasswordUser(service)
     const factors = { firstFactor: passwordOf(), secondFactor: code() }
-    expectSession(await login(service, email, () => factors), email)
-    expectError(await login(service, email, () => factors), 'login_failed')
-    expectError(await login(service, email, () => ({ ...factors, secondFactor: code(-1) })), 'login_failed')
-    expectSession(await login(service, email, () => ({ ...factors, secondFactor: code(1) })), email)
+    expectSession(await logInUser(service, email, () => factors), email)
+    expectError(await logInUser(service, email, () => factors), 'login_failed')
+    expectError(await logInUser(service, email, () => ({ ...factors, secondFactor: code(-1) })), 'login_failed')
+    expectSession(await logInUser(service, email, () => ({ ...factors, secondFactor: code(1) })), email)
   })
 
   test("with codes from before a rotation of the service's key until the old key is removed", async ({
@@ -211,7 +211,7 @@ describe('A user logs in', () => {
       secrets.destroy()
     })
     const logIn = ({ email, code }: Awaited<ReturnType<typeof somePasswordUser>>) =>
-      login(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() }))
+      logInUser(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() }))
 
     const old = await somePasswordUser(service)
     const key = 'n'.repeat(64)
@@ -230,7 +230,7 @@ describe('A user logs in', () => {
       firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: composed } },
       secondFactorCredential: keyPair.create(begun),
     }))
-    const reply = await login(service, email, (begun) => ({
+    const reply = await logInUser(service, email, (begun) => ({
       firstFactor: passwordOf(decomposed),
       secondFactor: keyPair.get(begun),
     }))
@@ -243,19 +243,19 @@ describe('A user logs in', () => {
       firstFactorCredential: keyPair.create(begun),
       secondFactorCredential: passkey.create(begun),
     }))
-    const both = await login(service, email, (begun) => ({
+    const both = await logInUser(service, email, (begun) => ({
       firstFactor: keyPair.get(begun),
       secondFactor: passkey.get(begun),
     }))
     expectSession(both, email)
-    expectError(await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
+    expectError(await logInUser(service, email, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
   })
 
   test('with a passkey that counts signatures only if its counter increases', async ({ service }) => {
     const passkey = somePasskey()
     const { email } = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     const withCounter = (counter: number) =>
-      login(service, email, (begun) => ({ firstFactor: passkey.get(begun, { counter }) }))
+      logInUser(service, email, (begun) => ({ firstFactor: passkey.get(begun, { counter }) }))
     expectSession(await withCounter(5), email)
     expectError(await withCounter(5), 'login_failed')
     expectError(await withCounter(4), 'login_failed')
@@ -311,7 +311,7 @@ describe('A login fails, always in the same way,', () => {
     ],
   ]
   test.for(cases)('%s', async ([, factorsOf], { service, held, email }) => {
-    expectError(await login(service, email, (begun) => factorsOf(held, begun)), 'login_failed')
+    expectError(await logInUser(service, email, (begun) => factorsOf(held, begun)), 'login_failed')
   })
 
   test('with a right password and no second factor, a wrong one, or a wrong password and a right one', async ({
@@ -319,16 +319,16 @@ describe('A login fails, always in the same way,', () => {
   }) => {
     const { email, code } = await somePasswordUser(service)
     const wrong = { kind: 'Totp', otpCode: oneTimeCode((await beginRegistration(service)).otpUrl) }
-    expectError(await login(service, email, () => ({ firstFactor: passwordOf() })), 'login_failed')
+    expectError(await logInUser(service, email, () => ({ firstFactor: passwordOf() })), 'login_failed')
     for (const [password, secondFactor] of [
       [PASSWORD, wrong],
       ['wrong password', code()],
     ] as const) {
       const factors = { firstFactor: passwordOf(password), secondFactor }
-      expectError(await login(service, email, () => factors), 'login_failed')
+      expectError(await logInUser(service, email, () => factors), 'login_failed')
     }
     // The one-time code still works, because failed logins do not use it up.
-    expectSession(await login(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() })), email)
+    expectSession(await logInUser(service, email, () => ({ firstFactor: passwordOf(), secondFactor: code() })), email)
   })
 
   test('with a recovery key', async ({ service }) => {
@@ -337,7 +337,7 @@ describe('A login fails, always in the same way,', () => {
       firstFactorCredential: somePasskey().create(begun),
       recoveryCredential: recovery.create(begun, {}, { kind: 'RecoveryKey' }),
     }))
-    expectError(await login(service, email, (begun) => ({ firstFactor: recovery.get(begun) })), 'login_failed')
+    expectError(await logInUser(service, email, (begun) => ({ firstFactor: recovery.get(begun) })), 'login_failed')
   })
 
   test('with a challenge that is used, expired or unknown', async ({ clock, coldService: service }) => {
@@ -375,8 +375,8 @@ describe('A login fails, always in the same way,', () => {
 
   test('without an e-mail address and without a passkey', async ({ service }) => {
     const { keyPair } = await createSession(service)
-    expectError(await login(service, undefined, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
-    expectError(await login(service, undefined, () => ({ firstFactor: passwordOf() })), 'login_failed')
+    expectError(await logInUser(service, undefined, (begun) => ({ firstFactor: keyPair.get(begun) })), 'login_failed')
+    expectError(await logInUser(service, undefined, () => ({ firstFactor: passwordOf() })), 'login_failed')
   })
 
   test.for<[string, Parameters<typeof expectError>[1], unknown, string[]]>([
@@ -422,7 +422,7 @@ describe('A session', () => {
 
   test('ends with its logout, and other sessions do not', async ({ service }) => {
     const { headers, email, keyPair } = await createSession(service)
-    const { body } = await login(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
+    const { body } = await logInUser(service, email, (begun) => ({ firstFactor: keyPair.get(begun) }))
     expect(await service.call('POST', LOGOUT, { headers })).toMatchObject({ status: 204, body: undefined })
     expectError(await service.call('GET', WALLETS, { headers }), 'invalid_session')
     expectError(await service.call('POST', LOGOUT, { headers }), 'invalid_session')

@@ -1,11 +1,11 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect } from 'vitest'
 import {
-  beginAddition,
+  beginCredentialAddition,
   beginLogin,
   beginRecovery,
   beginRegistration,
-  completeAddition,
+  completeCredentialAddition,
   completeLogin,
   completeRecovery,
   completeRegistration,
@@ -70,11 +70,17 @@ describe('The log of a service during the life of its users', () => {
     const session = await createSession(service)
     const { headers } = session
     kept([session.email, session.token, session.userId, session.keyPair.id])
-    const addition = kept(await beginAddition(service, headers))
+    const addition = kept(await beginCredentialAddition(service, headers))
     const made = kept({ firstFactorCredential: { ...somePasskey().create(addition), credentialName: 'hunter2 phone' } })
     const confirmation = kept({ firstFactor: session.keyPair.get(addition.confirmation) })
-    const added = kept(await completeAddition(service, headers, addition, made, confirmation))
-    await completeAddition(service, headers, await beginAddition(service, headers), made, confirmation)
+    const added = kept(await completeCredentialAddition(service, headers, addition, made, confirmation))
+    await completeCredentialAddition(
+      service,
+      headers,
+      await beginCredentialAddition(service, headers),
+      made,
+      confirmation,
+    )
     await service.call('DELETE', `/auth/credentials/${added.body.id}`, { headers })
     const wallet = privateKeyToAccount(USER.privateKey)
     const body = { address: wallet.address, chain: 'evm' }

@@ -1,15 +1,15 @@
 import { describe, expect } from 'vitest'
 import type { ErrorCode } from '../../../lib/core/errors.ts'
 import {
-  beginAddition,
+  beginCredentialAddition,
   beginLogin,
   beginRecovery,
   beginRegistration,
-  completeAddition,
+  completeCredentialAddition,
   completeLogin,
   completeRecovery,
   completeRegistration,
-  login,
+  logInUser,
   openSession,
   registerUser,
   signRecovery,
@@ -17,7 +17,7 @@ import {
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { connectFunctions } from '../../support/functions-database.ts'
-import { chainlessTest as base, type HttpReply, type Service, startAnew } from '../../support/service.ts'
+import { chainlessTest as base, type HttpReply, type Service, startNewContainers } from '../../support/service.ts'
 
 type Passkey = ReturnType<typeof somePasskey>
 
@@ -30,9 +30,9 @@ async function someAccount(service: Service) {
   const factorsOf = (begun: { challenge: string }) => ({ firstFactor: first.get(begun) })
   const headers = await openSession(service, email, factorsOf)
   const other = await openSession(service, email, factorsOf)
-  const begun = await beginAddition(service, headers)
+  const begun = await beginCredentialAddition(service, headers)
   const credential = { firstFactorCredential: second.create(begun) }
-  const added = await completeAddition(service, headers, begun, credential, factorsOf(begun.confirmation))
+  const added = await completeCredentialAddition(service, headers, begun, credential, factorsOf(begun.confirmation))
   expect(added.status).toBe(201)
   const { body } = await service.call('GET', '/auth/credentials', { headers })
   return {
@@ -62,11 +62,11 @@ const CHANGES = {
   },
   'an addition': async (service, { headers, factorsOf }) => {
     const made = somePasskey()
-    const begun = await beginAddition(service, headers)
+    const begun = await beginCredentialAddition(service, headers)
     const credential = { firstFactorCredential: made.create(begun) }
     const confirmation = factorsOf(begun.confirmation)
     return {
-      ask: () => completeAddition(service, headers, begun, credential, confirmation),
+      ask: () => completeCredentialAddition(service, headers, begun, credential, confirmation),
       opens: (passkeys) => [...passkeys, made],
     }
   },
@@ -132,7 +132,7 @@ const test = base
     const { table: shared } = sharedService
     const table = Object.assign(shared.connectAgain(), { direct: shared.direct, connectAgain: shared.connectAgain })
     connectFunctions(() => table.dynamo)
-    const { service, stop } = await startAnew(sharedService, { isWhole: true })
+    const { service, stop } = await startNewContainers(sharedService, { isWhole: true })
     connectFunctions(() => globalThis.functionsDatabase)
     onCleanup(stop)
     return { ...service, table }
@@ -154,7 +154,7 @@ async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, b
 
 async function expectOpenedBy(service: Service, { email }: Account, passkeys: Passkey[], all: Passkey[]) {
   for (const passkey of new Set(all)) {
-    const { status } = await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))
+    const { status } = await logInUser(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))
     expect(status).toBe(passkeys.includes(passkey) ? 200 : 401)
     const begun = await beginRegistration(service)
     const registered = await completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) })

@@ -9,15 +9,15 @@ import {
   completeLogin,
   completeRecovery,
   completeRegistration,
-  login,
+  logInUser,
   oneTimeCode,
   type RegistrationOptions,
-  recover,
+  recoverAccount,
   registerUser,
   signRecovery,
   someEmail,
 } from '../../support/accounts.ts'
-import { type Faults, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type CredentialFaults, someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { type RecoveryKit, signWithKit, someRecoveryKit } from '../../support/recovery-kit.ts'
 import { type HttpReply, type Service, chainlessTest as test, USERS } from '../../support/service.ts'
@@ -43,7 +43,7 @@ async function someUser(service: Service, options: { key?: string } = {}) {
 }
 
 const loginWith = (service: Service, email: string, { get }: Pick<KeyPair, 'get'>) =>
-  login(service, email, (begun) => ({ firstFactor: get(begun) }))
+  logInUser(service, email, (begun) => ({ firstFactor: get(begun) }))
 
 function expectRecovered({ status, headers, body }: HttpReply): void {
   expect(body).toBeUndefined()
@@ -182,9 +182,9 @@ describe('A user recovers', () => {
     const { email, recoveryKey, userId } = await someUser(service)
     const passkey = somePasskey()
     const made = (begun: RegistrationOptions) => ({ firstFactorCredential: passkey.create(begun) })
-    expectRecovered(await recover(service, email, recoveryKey, made))
+    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
     for (const named of [email, undefined]) {
-      const reply = await login(service, named, (begun) => ({ firstFactor: passkey.get(begun) }))
+      const reply = await logInUser(service, named, (begun) => ({ firstFactor: passkey.get(begun) }))
       expect(reply).toMatchObject({ status: 200, body: { user: { id: userId, email } } })
     }
   })
@@ -193,13 +193,13 @@ describe('A user recovers', () => {
     const { email, recoveryKey } = await someUser(service)
     const [keyPair, passkey] = [someKeyPair(), somePasskey()]
     const extra = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
-    const reply = await recover(service, email, recoveryKey, (begun) => ({
+    const reply = await recoverAccount(service, email, recoveryKey, (begun) => ({
       firstFactorCredential: keyPair.create(begun, {}, extra),
       secondFactorCredential: passkey.create(begun),
     }))
     expectRecovered(reply)
     expectError(await loginWith(service, email, keyPair), 'login_failed')
-    const both = await login(service, email, (begun) => ({
+    const both = await logInUser(service, email, (begun) => ({
       firstFactor: keyPair.get(begun),
       secondFactor: passkey.get(begun),
     }))
@@ -209,12 +209,12 @@ describe('A user recovers', () => {
   test('to a password with one-time codes', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
     let otpUrl = ''
-    const reply = await recover(service, email, recoveryKey, (begun) => {
+    const reply = await recoverAccount(service, email, recoveryKey, (begun) => {
       otpUrl = begun.otpUrl
       return { firstFactorCredential: password, secondFactorCredential: totp(begun) }
     })
     expectRecovered(reply)
-    const loggedIn = await login(service, email, () => ({
+    const loggedIn = await logInUser(service, email, () => ({
       firstFactor: { kind: 'Password', password: PASSWORD },
       secondFactor: { kind: 'Totp', otpCode: oneTimeCode(otpUrl) },
     }))
@@ -285,16 +285,16 @@ describe('After a recovery', () => {
       firstFactor: passkey.get(begun),
       secondFactor: keyPair.get(begun),
     })
-    const sessions = await Promise.all([1, 2, 3].map(async () => (await login(service, email, both)).body.token))
+    const sessions = await Promise.all([1, 2, 3].map(async () => (await logInUser(service, email, both)).body.token))
     const listAs = (token: string) => service.call('GET', WALLETS, { headers: { authorization: `Bearer ${token}` } })
     for (const token of sessions) expect((await listAs(token)).status).toBe(200)
 
     const made = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
-    expectRecovered(await recover(service, email, recoveryKey, made))
+    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
     for (const token of sessions) expectError(await listAs(token), 'invalid_session')
-    for (const named of [email, undefined]) expectError(await login(service, named, both), 'login_failed')
+    for (const named of [email, undefined]) expectError(await logInUser(service, named, both), 'login_failed')
     expectError(await loginWith(service, email, keyPair), 'login_failed')
-    expectError(await recover(service, email, recoveryKey, made), 'recovery_failed')
+    expectError(await recoverAccount(service, email, recoveryKey, made), 'recovery_failed')
     expect((await loginWith(service, email, next)).status).toBe(200)
   })
 
@@ -306,13 +306,13 @@ describe('After a recovery', () => {
       recoveryCredential: asRecovery(recoveryKey, given),
     }))
     const other = { credentialKind: 'Password', credentialInfo: { password: `${PASSWORD} 2` } }
-    const again = await recover(service, email, recoveryKey, (given) => ({
+    const again = await recoverAccount(service, email, recoveryKey, (given) => ({
       firstFactorCredential: other,
       secondFactorCredential: totp(given),
     }))
     expectRecovered(again)
     for (const text of [PASSWORD, `${PASSWORD} 2`]) {
-      const reply = await login(service, email, () => ({
+      const reply = await logInUser(service, email, () => ({
         firstFactor: { kind: 'Password', password: text },
         secondFactor: { kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl) },
       }))
@@ -333,7 +333,7 @@ describe('After a recovery', () => {
     const wallets = (await before('GET', WALLETS)).body
 
     const next = someKeyPair()
-    await recover(service, email, recoveryKey, (begun) => ({ firstFactorCredential: next.create(begun) }))
+    await recoverAccount(service, email, recoveryKey, (begun) => ({ firstFactorCredential: next.create(begun) }))
     const session = await loginWith(service, email, next)
     expect(session.body.user).toEqual({ id: userId, email })
     expect(JSON.stringify(wallets)).toContain(wallet.address)
@@ -347,7 +347,7 @@ describe('After a recovery', () => {
       recoveryCredential: asRecovery(recoveryKey, begun),
     }))
     const made = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
-    expectRecovered(await recover(service, email, recoveryKey, made))
+    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
     const register = async (passkey: typeof old) => {
       const begun = await beginRegistration(service)
       return completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) })
@@ -376,7 +376,7 @@ describe('A recovery is refused', () => {
     const { email: unprepared } = await registerUser(service, (begun) => ({
       firstFactorCredential: someKeyPair().create(begun),
     }))
-    const signed = (faults: Faults) => (made: object) => signRecovery(recoveryKey, made, faults)
+    const signed = (faults: CredentialFaults) => (made: object) => signRecovery(recoveryKey, made, faults)
     const withId = (made: object, id: string, key = recoveryKey) => {
       const { credentialAssertion, ...recovery } = signRecovery(key, made)
       return { ...recovery, credentialAssertion: { ...credentialAssertion, credId: id } }
@@ -412,7 +412,7 @@ describe('A recovery is refused', () => {
     expect((await service.call('GET', WALLETS, { headers })).status).toBe(200)
     expect((await loginWith(service, email, keyPair)).status).toBe(200)
     const made = (begun: RegistrationOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
-    expectRecovered(await recover(service, email, recoveryKey, made))
+    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
   })
 
   test("with a token that is used, unknown, another client's, or a registration's", async ({ service }) => {
@@ -455,15 +455,15 @@ describe('A recovery is refused', () => {
         { kind: 'RecoveryKey', encryptedPrivateKey: 'x' },
       ),
     })
-    const reply = await recover(service, email, recoveryKey, made)
+    const reply = await recoverAccount(service, email, recoveryKey, made)
     expectError(reply, 'invalid_credential', ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential'])
     expect(reply.body.details.map(({ issue }: { issue: string }) => issue)).toEqual([
       'The origin is wrong.',
       'The challenge is wrong.',
       'The signature is wrong.',
     ])
-    expectError(await recover(service, email, someKeyPair(), made), 'recovery_failed')
-    expectError(await recover(service, someEmail(), recoveryKey, made), 'recovery_failed')
+    expectError(await recoverAccount(service, email, someKeyPair(), made), 'recovery_failed')
+    expectError(await recoverAccount(service, someEmail(), recoveryKey, made), 'recovery_failed')
   })
 
   test('for new credentials that already belong to a user', async ({ service }) => {
@@ -471,7 +471,7 @@ describe('A recovery is refused', () => {
     const [passkey, fresh] = [somePasskey(), someKeyPair()]
     const stranger = await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     for (const taken of [somePasskey(passkey.id), keyPair, recoveryKey]) {
-      const reply = await recover(service, email, recoveryKey, (begun) => ({
+      const reply = await recoverAccount(service, email, recoveryKey, (begun) => ({
         firstFactorCredential: fresh.create(begun),
         secondFactorCredential: taken.create(begun),
       }))
@@ -480,7 +480,7 @@ describe('A recovery is refused', () => {
     expect((await loginWith(service, email, keyPair)).status).toBe(200)
     expect((await loginWith(service, stranger.email, passkey)).status).toBe(200)
     const made = (begun: RegistrationOptions) => ({ firstFactorCredential: fresh.create(begun) })
-    expectRecovered(await recover(service, email, recoveryKey, made))
+    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
   })
 
   test('without a required field', async ({ service }) => {
@@ -546,7 +546,7 @@ describe('A recovery key', () => {
       ['firstFactor.kind'],
     )
     for (const kind of ['Key', 'PasswordProtectedKey']) {
-      const reply = await login(service, email, (given) => ({ firstFactor: recoveryKey.get(given, {}, kind) }))
+      const reply = await logInUser(service, email, (given) => ({ firstFactor: recoveryKey.get(given, {}, kind) }))
       expectError(reply, 'login_failed')
     }
     for (const field of ['firstFactorCredential', 'secondFactorCredential']) {
@@ -595,8 +595,8 @@ describe('Of parallel requests', () => {
     }
     const last = someKeyPair()
     const made = (begun: RegistrationOptions) => ({ firstFactorCredential: last.create(begun) })
-    for (const { next } of losers) expectError(await recover(service, email, next, made), 'recovery_failed')
-    for (const { next } of winners) expectRecovered(await recover(service, email, next, made))
+    for (const { next } of losers) expectError(await recoverAccount(service, email, next, made), 'recovery_failed')
+    for (const { next } of winners) expectRecovered(await recoverAccount(service, email, next, made))
   })
 
   test('a login with the old key opens no session that survives the recovery', async ({ service }) => {

@@ -6,7 +6,7 @@ import { missing } from '../../../lib/aws/conditions.ts'
 import {
   beginRegistration,
   completeRegistration,
-  login,
+  logInUser,
   oneTimeCode,
   type RegistrationOptions,
   registerUser,
@@ -16,8 +16,8 @@ import { createAndroidCertificates } from '../../support/certificates.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { lowerPasswordCost, restorePasswordCost } from '../../support/password-cost.ts'
-import { type HttpReply, startAnew, chainlessTest as test } from '../../support/service.ts'
-import { startWire } from '../../support/wire.ts'
+import { type HttpReply, startNewContainers, chainlessTest as test } from '../../support/service.ts'
+import { startRecordingProxy } from '../../support/wire.ts'
 
 const INIT = endpoints['accounts/register-init'].path
 const REGISTER = endpoints['accounts/register'].path
@@ -238,13 +238,13 @@ describe('A user is registered', () => {
       return { firstFactorCredential: { ...rest, credentialInfo: inBase64(credentialInfo) } }
     })
     for (const named of [email, undefined]) {
-      const reply = await login(service, named, (begun) => {
+      const reply = await logInUser(service, named, (begun) => {
         const { credentialAssertion, kind } = passkey.get(begun)
         return { firstFactor: { kind, credentialAssertion: inBase64(credentialAssertion) } }
       })
       expect(reply.status).toBe(200)
     }
-    expect((await login(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).status).toBe(200)
+    expect((await logInUser(service, email, (begun) => ({ firstFactor: passkey.get(begun) }))).status).toBe(200)
     const again = await beginRegistration(service)
     const taken = await completeRegistration(service, again, { firstFactorCredential: passkey.create(again) })
     expectError(taken, 'credential_already_registered')
@@ -267,7 +267,7 @@ describe('A credential is refused', () => {
   test.for(['android-key', 'packed'] as const)(
     'that has its own certificates in the format %s, and their URLs are never fetched',
     async (attestation, { service }) => {
-      const sink = await startWire(service.baseUrl)
+      const sink = await startRecordingProxy(service.baseUrl)
       const root = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       const begun = await beginRegistration(service)
       const firstFactorCredential = somePasskey().create(begun, {
@@ -548,7 +548,7 @@ describe('The stored user', () => {
   test("contains the password's scrypt hash at the cost of production", async ({ service, onTestFinished }) => {
     restorePasswordCost()
     onTestFinished(lowerPasswordCost)
-    const container = await startAnew(service)
+    const container = await startNewContainers(service)
     onTestFinished(container.stop)
     const keyPair = someKeyPair()
     const { email } = await registerUser(container.service, (begun) => ({
@@ -560,7 +560,7 @@ describe('The stored user', () => {
       []
     const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 }
     expect(`${hash}=`).toBe(scryptSync(PASSWORD, Buffer.from(salt, 'base64'), 32, cost).toString('base64'))
-    const loggedIn = await login(container.service, email, (begun) => ({
+    const loggedIn = await logInUser(container.service, email, (begun) => ({
       firstFactor: { kind: 'Password', password: PASSWORD },
       secondFactor: keyPair.get(begun),
     }))

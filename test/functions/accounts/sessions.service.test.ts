@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { sha256 } from '../../../lib/core/sha256.ts'
-import { ageSession, beginLogin, completeLogin, login, registerUser, someEmail } from '../../support/accounts.ts'
+import { ageSession, beginLogin, completeLogin, logInUser, registerUser, someEmail } from '../../support/accounts.ts'
 import { someKeyPair, somePasskey } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
 import { type Service, test } from '../../support/service.ts'
@@ -141,15 +141,15 @@ describe('A user who deletes the account', () => {
     const email = someEmail()
     await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email })
     const factors = (begun: Parameters<typeof passkey.get>[0]) => ({ firstFactor: passkey.get(begun) })
-    const [first, second] = [await login(service, email, factors), await login(service, email, factors)]
+    const [first, second] = [await logInUser(service, email, factors), await logInUser(service, email, factors)]
     const headersOf = ({ body }: typeof first) => ({ headers: { authorization: `Bearer ${body.token}` } })
     expect((await service.call('DELETE', '/auth/user', headersOf(first))).status).toBe(204)
     for (const session of [first, second]) {
       expectError(await service.call('GET', SESSIONS, headersOf(session)), 'invalid_session')
     }
-    expectError(await login(service, email, factors), 'login_failed')
+    expectError(await logInUser(service, email, factors), 'login_failed')
     await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }), { email })
-    expect((await login(service, email, factors)).status).toBe(200)
+    expect((await logInUser(service, email, factors)).status).toBe(200)
   })
 
   test('must have logged in within ten minutes', async ({ service }) => {
@@ -179,6 +179,9 @@ describe('A user who deletes the account', () => {
       })
       expect(status).toBe(401)
     }
-    expectError(await login(service, user.email, (begun) => ({ firstFactor: user.keyPair.get(begun) })), 'login_failed')
+    expectError(
+      await logInUser(service, user.email, (begun) => ({ firstFactor: user.keyPair.get(begun) })),
+      'login_failed',
+    )
   })
 })

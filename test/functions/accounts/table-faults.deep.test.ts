@@ -5,20 +5,20 @@ import { endpoints } from '../../../functions/contracts.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import {
   addCredential,
-  beginAddition,
+  beginCredentialAddition,
   beginLogin,
   beginRecovery,
   beginRegistration,
-  completeAddition,
+  completeCredentialAddition,
   completeLogin,
   completeRecovery,
   completeRegistration,
   createSession,
-  login,
+  logInUser,
   oneTimeCode,
   openSession,
   type RegistrationOptions,
-  recover,
+  recoverAccount,
   registerUser,
   signRecovery,
   someEmail,
@@ -148,7 +148,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
       return {
         act: () => completeRecovery(service, begun, recovery, newCredentials),
         after: async () => {
-          const reply = await login(service, email, (challenge) => ({ firstFactor: next.get(challenge) }))
+          const reply = await logInUser(service, email, (challenge) => ({ firstFactor: next.get(challenge) }))
           expect(reply.status).toBe(200)
           await registerUser(service, (given) => ({ firstFactorCredential: old.create(given) }))
         },
@@ -300,10 +300,10 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
       })
       const confirmationOf = (begun: { challenge: string }) => ({ firstFactor: keyPair.get(begun) })
       await addCredential(service, headers, credentialOf(old), confirmationOf)
-      const begun = await beginAddition(service, headers)
+      const begun = await beginCredentialAddition(service, headers)
       const [credential, confirmation] = [credentialOf(recovery)(begun), confirmationOf(begun.confirmation)]
       return {
-        act: () => completeAddition(service, headers, begun, credential, confirmation),
+        act: () => completeCredentialAddition(service, headers, begun, credential, confirmation),
         after: async () => {
           const reply = await addCredential(service, headers, credentialOf(old), confirmationOf)
           expect(reply.status).toBe(201)
@@ -318,11 +318,11 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     async (service) => {
       const { headers } = await createSession(service)
       const made = somePasskey()
-      const begun = await beginAddition(service, headers)
+      const begun = await beginCredentialAddition(service, headers)
       const credential = { firstFactorCredential: made.create(begun) }
       const confirmation = { firstFactor: made.get(begun) }
       return {
-        act: () => completeAddition(service, headers, begun, credential, confirmation),
+        act: () => completeCredentialAddition(service, headers, begun, credential, confirmation),
         after: () => registerUser(service, (next) => ({ firstFactorCredential: made.create(next) })),
       }
     },
@@ -474,7 +474,8 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
     async (service) => {
       const [recoveryKey, next] = [someKeyPair(), somePasskey()]
       const { email } = await createSession(service, recoveryKey)
-      return () => recover(service, email, recoveryKey, (begun) => ({ firstFactorCredential: next.create(begun) }))
+      return () =>
+        recoverAccount(service, email, recoveryKey, (begun) => ({ firstFactorCredential: next.create(begun) }))
     },
   ],
 ]
@@ -518,7 +519,7 @@ describe('The id of a new passkey is free again', () => {
     }
     expectError(await completeRegistration(service, begun, create(begun)), 'service_unavailable')
     service.table.reset()
-    const reply = await login(service, email, (challenge) => ({ firstFactor: passkey.get(challenge) }))
+    const reply = await logInUser(service, email, (challenge) => ({ firstFactor: passkey.get(challenge) }))
     expect(reply.status).toBe(200)
     const next = await beginRegistration(service)
     expectError(await completeRegistration(service, next, create(next)), 'credential_already_registered')

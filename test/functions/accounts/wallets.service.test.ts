@@ -14,12 +14,12 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { compiledContract } from '../../../sandbox/contracts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { encodeBase58 } from '../../../sandbox/solana-wallet.ts'
-import { ageSession, createSession, openSession, recover, registerUser } from '../../support/accounts.ts'
+import { ageSession, createSession, openSession, recoverAccount, registerUser } from '../../support/accounts.ts'
 import { rewriteResults } from '../../support/chain-answers.ts'
 import { someKeyPair } from '../../support/credentials.ts'
 import { expectError } from '../../support/errors.ts'
-import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
-import { callsIn, startWire } from '../../support/wire.ts'
+import { test as base, type HttpReply, type Service, startNewContainers, USERS } from '../../support/service.ts'
+import { listRpcCalls, startRecordingProxy } from '../../support/wire.ts'
 
 const INIT = '/auth/wallets/init'
 const WALLETS = '/auth/wallets'
@@ -290,18 +290,18 @@ describe('A wallet is not linked', () => {
       const { message } = await begin(service, session, { address, chainId: CHAIN })
       expectError(await link(service, session, message, '0x01'), 'invalid_signature')
     }
-    const calls = Object.values(service.rpc).flatMap(callsIn).flat()
+    const calls = Object.values(service.rpc).flatMap(listRpcCalls).flat()
     expect(calls.length).toBeGreaterThanOrEqual(3)
     for (const { params } of calls) expect(Number((params[0] as { gas: string }).gas)).toBeLessThanOrEqual(5_000_000)
   })
 
   test('if only one of two hosts reports that the contract accepts the signature', async ({ service, session }) => {
     const [chain] = service.backends.chains
-    const [honest, liar] = [service.rpc[CHAIN], await startWire(chain?.rpcUrl ?? '')]
+    const [honest, liar] = [service.rpc[CHAIN], await startRecordingProxy(chain?.rpcUrl ?? '')]
     onTestFinished(liar.stop)
     service.backends.setRpcUrls({ [CHAIN]: [liar.url, honest?.url ?? ''] })
     onTestFinished(() => service.backends.setRpcUrls({ [CHAIN]: [honest?.url ?? ''] }))
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     onTestFinished(cold.stop)
     const yes = `0x1626ba7e${'0'.repeat(56)}`
     rewriteResults(liar, (result, { method }) => (method === 'eth_call' ? yes : result))
@@ -411,7 +411,7 @@ describe('Wallets stay as they are', () => {
       'ends with a recovery',
       async (service, { email, recoveryKey }) => {
         const made = someKeyPair()
-        await recover(service, email, recoveryKey, (begun) => ({ firstFactorCredential: made.create(begun) }))
+        await recoverAccount(service, email, recoveryKey, (begun) => ({ firstFactorCredential: made.create(begun) }))
         return made
       },
     ],

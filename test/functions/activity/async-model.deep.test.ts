@@ -3,14 +3,14 @@ import type { Address, Hex } from 'viem'
 import { expect } from 'vitest'
 import type { AsyncVaultKind } from '../../../sandbox/deploy.ts'
 import { transact } from '../../../sandbox/transactions.ts'
-import { expectAsModelled, recordAfterSilence, type VaultModel } from '../../support/models.ts'
-import { encodeCall, transaction } from '../../support/oracles.ts'
-import { viewsFor } from '../../support/records.ts'
-import { runs } from '../../support/runs.ts'
+import { expectModelledResponses, recordAfterEmptyBlocks, type VaultModel } from '../../support/models.ts'
+import { buildTransaction, encodeCall } from '../../support/oracles.ts'
+import { createUserViews } from '../../support/records.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { createEmptyBlocks } from '../../support/silence.ts'
 import { openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 /**
  * This test makes random histories of two users in ERC-7540 vaults, both on a chain and in a model. The model follows
@@ -505,18 +505,18 @@ test.for(VAULTS)(
   },
   async ({ make, decimals }, { service, silence }) => {
     const chain = service.backends.chains[0] as Service['backends']['chains'][number]
-    silence.applyTo(service.rpc[8453] as Wire)
+    silence.applyTo(service.rpc[8453] as RecordingProxy)
     await fc.assert(
       fc.asyncProperty(
         fc.noBias(fc.array(command, { minLength: 30, maxLength: 70, size: 'max' })),
         async (commands) => {
           const model = new Model(make, decimals, await openAsyncVault(service, { make, shareDecimals: decimals }))
-          const views = viewsFor(service, model.vault.key)
-          const check = (users = USER_ADDRESSES) => expectAsModelled(views, [model], users)
+          const views = createUserViews(service, model.vault.key)
+          const check = (users = USER_ADDRESSES) => expectModelledResponses(views, [model], users)
           await fund(model.vault)
 
           for (const [index, step] of commands.entries()) {
-            if (step.what === 'record') await recordAfterSilence(service, chain, silence)
+            if (step.what === 'record') await recordAfterEmptyBlocks(service, chain, silence)
             else await doOrPrepare(model, step, step.what)
             // Most checks are limited to the user who acted last, to save time. The check at the end covers both
             // users.
@@ -526,14 +526,14 @@ test.for(VAULTS)(
           for (const user of USER_ADDRESSES.filter((one) => model.isUsed(one))) {
             expect((await views.position(user, model.vault.address)).body.amounts).toEqual(model.amounts(user))
           }
-          await recordAfterSilence(service, chain, silence)
-          await recordAfterSilence(service, chain, silence)
+          await recordAfterEmptyBlocks(service, chain, silence)
+          await recordAfterEmptyBlocks(service, chain, silence)
           await check()
         },
       ),
       // Vitest's time limit includes the shrinking of a failing case. The printed seed and path allow a developer to
       // continue later.
-      { numRuns: runs(1), skipAllAfterTimeLimit: 100_000 },
+      { numRuns: scaleSampleCount(1), skipAllAfterTimeLimit: 100_000 },
     )
   },
 )
@@ -678,5 +678,5 @@ async function doTogether(model: Model, user: Address, other: Address): Promise<
     add(vault.encode('requestRedeem', [shares, user, user]))
     model.request('redeem', user, shares)
   }
-  if (datas.length > 0) await transact(vault.chain, [transaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])])
+  if (datas.length > 0) await transact(vault.chain, [buildTransaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])])
 }

@@ -7,8 +7,8 @@ import { createChainClient } from '../../support/chain-client.ts'
 import { test as base, createDepositJourney } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { VAULT_ABI } from '../../support/oracles.ts'
-import { recordAll, viewsFor } from '../../support/records.ts'
-import { runs } from '../../support/runs.ts'
+import { createUserViews, recordAllBlocks } from '../../support/records.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, sharesFor, type TestVault } from '../../support/vaults.ts'
 
@@ -24,7 +24,7 @@ const DESCRIPTIONS = {
 }
 
 async function historyOf(service: Service, vault: TestVault, { address }: Pick<LocalAccount, 'address'>, query = '') {
-  const reply = await viewsFor(service, vault.key).deposits(address, query)
+  const reply = await createUserViews(service, vault.key).deposits(address, query)
   expect(reply.status).toBe(200)
   expect(reply.headers.get('cache-control')).toBe('no-store')
   return reply.body
@@ -33,7 +33,7 @@ async function historyOf(service: Service, vault: TestVault, { address }: Pick<L
 /** Returns a user's deposits. Asserts that they are the same before and after the job records the vault's events. */
 async function recordedHistoryOf(service: Service, vault: TestVault, user: Pick<LocalAccount, 'address'>) {
   const live = await historyOf(service, vault, user)
-  await recordAll(vault.chain)
+  await recordAllBlocks(vault.chain)
   const recorded = await historyOf(service, vault, user)
   expect(recorded).toEqual(live)
   return recorded
@@ -142,9 +142,9 @@ const test = base
       if (round === 0n) await third.act(ALICE.address, 'cancelRequestDeposit')
       // The job records the earlier deposits, so the service must combine them with later deposits that it reads from
       // the chain.
-      if (round === 2n) await recordAll(first.chain)
+      if (round === 2n) await recordAllBlocks(first.chain)
     }
-    return { key, vaults, views: viewsFor(service, key) }
+    return { key, vaults, views: createUserViews(service, key) }
   })
 
 const rateOf = async (vault: TestVault) => ({
@@ -294,7 +294,7 @@ describe('A deposit in the history', () => {
   test('is the same once it is recorded, whatever its status', async ({ service }) => {
     const vaults = [...shownLive.keys()]
     expect(vaults.length).toBeGreaterThan(6)
-    for (const chain of new Set(vaults.map((vault) => vault.chain))) await recordAll(chain)
+    for (const chain of new Set(vaults.map((vault) => vault.chain))) await recordAllBlocks(chain)
     for (const [vault, live] of shownLive) expect(await historyOf(service, vault, ALICE)).toEqual(live)
   })
 })
@@ -398,7 +398,7 @@ describe('The history', () => {
           expect(known).toEqual(start.slice(0, known.length))
         },
       ),
-      { numRuns: runs(4) },
+      { numRuns: scaleSampleCount(4) },
     )
     const after = idsOf((await views.deposits(ALICE.address, '?limit=100')).body)
     expect(after.filter((id) => before.includes(id))).toEqual(before)
@@ -415,7 +415,7 @@ describe('The history', () => {
       await views.deposits(ALICE.address, `?status=pending&cursor=${cursor}`),
       await views.deposits(ALICE.address, `?chainId=8453&cursor=${cursor}`),
       await views.deposits(ALICE.address, `?vaultAddress=${vaults[0].address}&cursor=${cursor}`),
-      await viewsFor(service, service.apiKey).deposits(ALICE.address, `?cursor=${cursor}`),
+      await createUserViews(service, service.apiKey).deposits(ALICE.address, `?cursor=${cursor}`),
       await views.withdrawals(ALICE.address, `?cursor=${cursor}`),
       await views.deposits(ALICE.address, `?cursor=${cursor}A`),
       await views.deposits(ALICE.address, `?cursor=${cursor.slice(1)}`),
@@ -427,7 +427,7 @@ describe('The history', () => {
   })
 
   test('of a user with nothing is empty', async ({ service }) => {
-    const { status, body } = await viewsFor(service).deposits(NOBODY)
+    const { status, body } = await createUserViews(service).deposits(NOBODY)
     expect(status).toBe(200)
     only(body, { address: NOBODY }, [])
   })
@@ -438,7 +438,7 @@ describe('The history', () => {
     const other = await seasoned()
     expect(await historyOf(service, vault, ALICE)).toMatchObject({ totalRecords: 1 })
     expect(await historyOf(service, other, ALICE)).toMatchObject({ totalRecords: 0 })
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     expect(await historyOf(service, vault, ALICE)).toMatchObject({ totalRecords: 1 })
     expect(await historyOf(service, other, ALICE)).toMatchObject({ totalRecords: 0 })
   })
@@ -451,7 +451,7 @@ describe('The history', () => {
     [ALICE.address, '?chainId=5', 'missing_or_invalid_chain_id', 'chainId'],
     [ALICE.address, '?status=done', 'invalid_status', 'status'],
   ] as const)('for %s%s is refused: %s', async ([user, query, code, field], { service }) => {
-    const { deposits, withdrawals } = viewsFor(service)
+    const { deposits, withdrawals } = createUserViews(service)
     for (const list of [deposits, withdrawals]) expectError(await list(user, query), code, [field])
   })
 })

@@ -4,16 +4,16 @@ import { expect } from 'vitest'
 import { FEE_REGISTRY, type LagoonRates } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
-import { LAGOON } from '../../support/lagoon-abi.ts'
-import { expectAsModelled, recordAfterSilence, type VaultModel } from '../../support/models.ts'
-import { ARBITRUM, BASE, encodeCall, type FunctionName, HANDLER, transaction } from '../../support/oracles.ts'
-import { viewsFor } from '../../support/records.ts'
-import { runs } from '../../support/runs.ts'
+import { LAGOON_ABI } from '../../support/lagoon-abi.ts'
+import { expectModelledResponses, recordAfterEmptyBlocks, type VaultModel } from '../../support/models.ts'
+import { ARBITRUM, BASE, buildTransaction, encodeCall, type FunctionName, HANDLER } from '../../support/oracles.ts'
+import { createUserViews } from '../../support/records.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { type Service, USERS } from '../../support/service.ts'
 import { createEmptyBlocks } from '../../support/silence.ts'
 import { test as base, depositMessage, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 /**
  * This test makes random histories of three users in several vaults, both on a chain and in a model. The model
@@ -477,7 +477,7 @@ test('After random histories, positions, deposits and withdrawals equal the mode
   timeout: 120_000,
 }, async ({ service, silence, transfers }) => {
   const chain = service.backends.chains[0] as Service['backends']['chains'][number]
-  silence.applyTo(service.rpc[8453] as Wire)
+  silence.applyTo(service.rpc[8453] as RecordingProxy)
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 30, maxLength: 60 }), async (commands) => {
       const models = await Promise.all(
@@ -489,11 +489,12 @@ test('After random histories, positions, deposits and withdrawals equal the mode
         }),
       )
       const key = await service.createClient(models.map(({ vault }) => ({ chainId: 8453, address: vault.address })))
-      const views = viewsFor(service, key)
+      const views = createUserViews(service, key)
       await fundAll(chain, models)
 
-      const record = () => recordAfterSilence(service, chain, silence)
-      const check = (accounts: readonly Address[] = ACCOUNTS_CHECKED) => expectAsModelled(views, models, accounts)
+      const record = () => recordAfterEmptyBlocks(service, chain, silence)
+      const check = (accounts: readonly Address[] = ACCOUNTS_CHECKED) =>
+        expectModelledResponses(views, models, accounts)
       const checkSums = () => {
         for (const model of models) {
           // Only v0.4 vaults are checked. In other vaults, fees and haircuts give a part of the gains to accounts
@@ -527,7 +528,7 @@ test('After random histories, positions, deposits and withdrawals equal the mode
       await record()
       await check()
     }),
-    { numRuns: runs(3), endOnFailure: true },
+    { numRuns: scaleSampleCount(3), endOnFailure: true },
   )
 })
 
@@ -545,7 +546,7 @@ async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   )
   return receipts.map((receipt) => {
     const { logs } = receipt as { logs: Parameters<typeof parseEventLogs>[0]['logs'] }
-    const own = parseEventLogs({ abi: LAGOON, logs }).filter(
+    const own = parseEventLogs({ abi: LAGOON_ABI, logs }).filter(
       ({ address }) => address.toLowerCase() === vault.address.toLowerCase(),
     )
     const transfers = own.flatMap((log) => (log.eventName === 'Transfer' ? [log.args] : []))
@@ -582,18 +583,18 @@ function buildMulticall(
     allowFailure: false,
     callData: encodeCall(functionName, args),
   }))
-  return transaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])
+  return buildTransaction(ROLES.admin, MULTICALL3, 'aggregate3', [datas])
 }
 
 async function close(chain: Chain, model: Model): Promise<void> {
   const { vault, assets } = model
   await transact(chain, [
-    transaction(ROLES.safe, vault.token, 'mint', [ROLES.safe, 10n ** 15n]),
-    transaction(ROLES.admin, vault.address, 'initiateClosing', []),
-    transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [assets]),
+    buildTransaction(ROLES.safe, vault.token, 'mint', [ROLES.safe, 10n ** 15n]),
+    buildTransaction(ROLES.admin, vault.address, 'initiateClosing', []),
+    buildTransaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [assets]),
   ])
   model.propose()
-  await sendAndRepeat(chain, model, transaction(ROLES.safe, vault.address, 'close', [assets]), (fees) =>
+  await sendAndRepeat(chain, model, buildTransaction(ROLES.safe, vault.address, 'close', [assets]), (fees) =>
     model.settle(assets, fees),
   )
   for (const user of USER_ADDRESSES) {
@@ -618,11 +619,11 @@ async function fundAll(chain: Chain, models: readonly Model[]): Promise<void> {
   await transact(
     chain,
     USER_ADDRESSES.flatMap((user) => [
-      transaction(user, models[0]?.vault.token as Address, 'mint', [user, plenty]),
+      buildTransaction(user, models[0]?.vault.token as Address, 'mint', [user, plenty]),
       ...models
         .filter(({ kind }) => kind !== 'sync')
-        .map(({ vault }) => transaction(user, vault.address, 'setOperator', [MULTICALL3, true])),
-      ...models.map(({ vault }) => transaction(user, vault.token, 'approve', [vault.address, plenty])),
+        .map(({ vault }) => buildTransaction(user, vault.address, 'setOperator', [MULTICALL3, true])),
+      ...models.map(({ vault }) => buildTransaction(user, vault.token, 'approve', [vault.address, plenty])),
     ]),
   )
 }
@@ -654,7 +655,7 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
   const user = USER_ADDRESSES[index] as Address
   const receiver = USER_ADDRESSES[(index + 1 + other) % 3] as Address
   const send = (from: Address, functionName: FunctionName, ...args: readonly unknown[]) =>
-    transact(chain, [transaction(from, vault.address, functionName, args)])
+    transact(chain, [buildTransaction(from, vault.address, functionName, args)])
   const portion = (whole: bigint) => (whole * BigInt(part)) / 1000n
   const amount = 1_000_000n + BigInt(part) * 7_654_321n
 
@@ -674,36 +675,36 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
       model.transfer(user, receiver, shares)
     } else if (what === 'gain') {
       const gain = portion(model.assets) / 20n
-      await transact(chain, [transaction(user, vault.token, 'mint', [vault.address, gain])])
+      await transact(chain, [buildTransaction(user, vault.token, 'mint', [vault.address, gain])])
       model.assets += gain
     }
     return
   }
   const settle = (valuation: bigint) =>
-    sendAndRepeat(chain, model, transaction(ROLES.safe, vault.address, 'settleDeposit', [valuation]), (fees) =>
+    sendAndRepeat(chain, model, buildTransaction(ROLES.safe, vault.address, 'settleDeposit', [valuation]), (fees) =>
       model.settle(valuation, fees),
     )
   if ((what === 'sync' && kind !== '0.4') || (what === 'leave' && kind === '0.6')) {
     // The valuation stays valid for a day, because the vault accepts instant deposits and withdrawals only with a
     // valid valuation.
     await transact(chain, [
-      transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
-      transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
+      buildTransaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [86_400n]),
+      buildTransaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [model.assets]),
     ])
     model.propose()
     await settle(model.assets)
     if (what === 'sync' || model.account(user).shares === 0n) {
-      const deposit = transaction(user, vault.address, 'syncDeposit', [amount, user, user])
+      const deposit = buildTransaction(user, vault.address, 'syncDeposit', [amount, user, user])
       await sendAndRepeat(chain, model, deposit, () => model.sync(user, amount))
     }
     if (what === 'leave') {
       const shares = portion(model.account(user).shares)
-      const leave = transaction(user, vault.address, 'syncRedeem', [shares, user, 0n])
+      const leave = buildTransaction(user, vault.address, 'syncRedeem', [shares, user, 0n])
       await sendAndRepeat(chain, model, leave, () => model.withdrawNow(user, shares, model.rates.haircutRate))
     }
     await transact(chain, [
-      transaction(ROLES.safe, vault.address, 'expireTotalAssets', []),
-      transaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
+      buildTransaction(ROLES.safe, vault.address, 'expireTotalAssets', []),
+      buildTransaction(ROLES.safe, vault.address, 'updateTotalAssetsLifespan', [0n]),
     ])
   } else if (what === 'nothing') {
     // Anyone may request a deposit of 0 for a user, and the vault then claims the settled amount. The vault refuses
@@ -757,8 +758,8 @@ async function perform(chain: Chain, model: Model, { what, user: index, other, p
     const change = what === 'gain' ? (model.assets * BigInt(part - 333)) / 13_340n : 0n
     const valuation = model.assets + change
     await transact(chain, [
-      ...(change > 0n ? [transaction(ROLES.safe, vault.token, 'mint', [ROLES.safe, change])] : []),
-      transaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [valuation]),
+      ...(change > 0n ? [buildTransaction(ROLES.safe, vault.token, 'mint', [ROLES.safe, change])] : []),
+      buildTransaction(ROLES.valuationManager, vault.address, 'updateNewTotalAssets', [valuation]),
     ])
     model.propose()
     await settle(valuation)

@@ -6,17 +6,17 @@ import type { LocalAccount } from '../../../sandbox/accounts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { createChainClient } from '../../support/chain-client.ts'
 import { expectError } from '../../support/errors.ts'
-import { recordAll, recordPrices, viewsFor } from '../../support/records.ts'
+import { createUserViews, recordAllBlocks, recordPrices } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
-import { callsIn, type Wire } from '../../support/wire.ts'
+import { listRpcCalls, type RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NOBODY = '0x00000000000000000000000000000000000000A1'
 type User = Pick<LocalAccount, 'address'>
 
 async function positionOf(service: Service, vault: TestVault, { address }: User) {
-  const { status, body } = await viewsFor(service, vault.key).positions(address)
+  const { status, body } = await createUserViews(service, vault.key).positions(address)
   expect(status).toBe(200)
   expect(body).toMatchObject({ userAddress: address, totalRecords: body.positions.length })
   return body.positions[0]
@@ -74,7 +74,7 @@ const test = base
     ] as const
     for (const vault of vaults) await vault.request(ALICE.address, 5_000_000n)
     const key = await service.createClient(vaults.map(({ chain, address }) => ({ chainId: chain.chainId, address })))
-    return { vaults, views: viewsFor(service, key) }
+    return { vaults, views: createUserViews(service, key) }
   })
 
 describe('A position', () => {
@@ -107,7 +107,7 @@ describe('A position', () => {
       lastDepositDate: await timeOf(vault, last),
       statusBreakdown: { pending: 1, claimable: 0, completed: 1 },
     }
-    const views = viewsFor(service, vault.key)
+    const views = createUserViews(service, vault.key)
     const live = await views.positions(ALICE.address)
     expect(live.body).toEqual({ userAddress: ALICE.address, totalRecords: 1, positions: [position] })
     expect(live.headers.get('cache-control')).toBe('no-store')
@@ -146,8 +146,8 @@ describe('A position', () => {
       sharePriceHistory: expect.any(Array),
     })
 
-    await recordAll(vault.chain)
-    // Yields are not compared, because the blocks that `recordAll` mines advance the chain's time by an hour.
+    await recordAllBlocks(vault.chain)
+    // Yields are not compared, because the blocks that `recordAllBlocks` mines advance the chain's time by an hour.
     const rest = ({
       apy: _,
       annualYield: _yield,
@@ -169,7 +169,7 @@ describe('A position', () => {
 
   test('in a synchronous vault has the type of its vault', async ({ service, sync }) => {
     const vault = await sync(5_000_000n)
-    const { body } = await viewsFor(service, vault.key).position(ALICE.address, vault.address)
+    const { body } = await createUserViews(service, vault.key).position(ALICE.address, vault.address)
     expect(body).toMatchObject({
       totalDepositedAssets: '5000000',
       currentValue: '5000000',
@@ -237,7 +237,8 @@ describe('A position', () => {
   test('shows each pending and each claimable amount', async ({ service, invested }) => {
     const vault = await invested(9_000_000n)
     const shares = await sharesOf(vault, ALICE)
-    const amounts = async () => (await viewsFor(service, vault.key).position(ALICE.address, vault.address)).body.amounts
+    const amounts = async () =>
+      (await createUserViews(service, vault.key).position(ALICE.address, vault.address)).body.amounts
     const redeemed = shares / 2n
     await vault.act(ALICE.address, 'requestRedeem', redeemed, ALICE.address, ALICE.address)
     await vault.request(ALICE.address, 4_000_000n)
@@ -273,7 +274,7 @@ describe('A position', () => {
       await claim(vault, ALICE, 1_500_000n)
       // The next settlement must not change the rate of the request that is settled already.
       await vault.settle(3_000_000n)
-      const views = viewsFor(service, vault.key)
+      const views = createUserViews(service, vault.key)
       const before = (await views.position(ALICE.address, vault.address)).body
       await vault.act(ROLES.admin, 'pause')
       // The times of the price history are not compared, because the last entry has the time of the current block.
@@ -281,7 +282,7 @@ describe('A position', () => {
       const prices = sharePriceHistory.map(({ sharePrice }: { sharePrice: string }) => ({ sharePrice }))
       const paused = (await views.position(ALICE.address, vault.address)).body
       expect(paused).toMatchObject({ ...position, sharePriceHistory: prices })
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       const { amounts, currentValue, earnedAssets } = (await views.position(ALICE.address, vault.address)).body
       expect({ amounts, currentValue, earnedAssets }).toEqual({
         amounts: before.amounts,
@@ -395,7 +396,7 @@ describe('A position', () => {
     const vault = await openYieldVault(service)
     await vault.mint(ALICE.address, 21_000_000n)
     await vault.approve(ALICE.address, 21_000_000n)
-    const views = viewsFor(service, vault.key)
+    const views = createUserViews(service, vault.key)
     for (let i = 0; i < 20; i += 1) await vault.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address)
     const twenty = (await views.position(ALICE.address, vault.address)).body
     expect(twenty).toMatchObject({ hasMore: false, depositCount: 20 })
@@ -410,7 +411,7 @@ describe('A position', () => {
 
 describe('Positions', () => {
   test('of a user without deposits are empty', async ({ service }) => {
-    const { status, body } = await viewsFor(service).positions(NOBODY)
+    const { status, body } = await createUserViews(service).positions(NOBODY)
     expect({ status, body }).toEqual({
       status: 200,
       body: { userAddress: NOBODY, totalRecords: 0, positions: [] },
@@ -420,8 +421,8 @@ describe('Positions', () => {
   test('of a client without vaults are empty', async ({ service }) => {
     const key = await service.createClient([])
     for (const { status, body } of [
-      await viewsFor(service, key).positions(ALICE.address),
-      await viewsFor(service, key).deposits(ALICE.address),
+      await createUserViews(service, key).positions(ALICE.address),
+      await createUserViews(service, key).deposits(ALICE.address),
     ]) {
       expect({ status, total: body.totalRecords }).toEqual({ status: 200, total: 0 })
     }
@@ -430,9 +431,9 @@ describe('Positions', () => {
   test('are only those in the vaults of the calling client', async ({ service, invested, seasoned }) => {
     const vault = await invested(5_000_000n)
     const other = await seasoned()
-    const { body } = await viewsFor(service, other.key).positions(ALICE.address)
+    const { body } = await createUserViews(service, other.key).positions(ALICE.address)
     expect(body).toMatchObject({ totalRecords: 0, positions: [] })
-    const foreign = await viewsFor(service, other.key).position(ALICE.address, vault.address)
+    const foreign = await createUserViews(service, other.key).position(ALICE.address, vault.address)
     expectError(foreign, 'vault_not_found')
   })
 
@@ -448,7 +449,7 @@ describe('Positions', () => {
 
   test('that a user never had are not found', async ({ service, seasoned }) => {
     const vault = await seasoned()
-    const views = viewsFor(service, vault.key)
+    const views = createUserViews(service, vault.key)
     expectError(await views.position(ALICE.address, vault.address), 'position_not_found')
     expectError(await views.position(ALICE.address, vault.address, '?chainId=42161'), 'vault_not_found')
     expect((await views.position(BOB.address, vault.address, '?chainId=8453')).status).toBe(200)
@@ -460,11 +461,11 @@ describe('Positions', () => {
     const week = BigInt(Math.floor(Date.now() / 1000) - 8 * 86_400)
     const place = { chainId: 8453, address: vault.address }
     await recordPrices(service, place, [{ price: 999_000n, timestamp: week }])
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     const expected = ((1000 / 999) ** (365 / 8) - 1) * 100
-    const [{ apy, annualYield }] = (await viewsFor(service, vault.key).positions(ALICE.address)).body.positions
+    const [{ apy, annualYield }] = (await createUserViews(service, vault.key).positions(ALICE.address)).body.positions
     expect(Math.abs(Number(apy) - expected)).toBeLessThan(0.02)
-    const { body } = await viewsFor(service, vault.key).position(ALICE.address, vault.address)
+    const { body } = await createUserViews(service, vault.key).position(ALICE.address, vault.address)
     const known = { apy, annualYield }
     expect(body).toMatchObject({ ...known, vault: known, deposits: [{ vault: known }] })
     const [listed] = (await service.call('GET', '/defi-vaults/v1/vaults', { key: vault.key })).body.data
@@ -477,7 +478,7 @@ describe('Positions', () => {
 describe('When one chain is to', () => {
   test('fail, the response has the data of the other and names the failing one', async ({ service, both }) => {
     const { vaults, views } = both
-    const failing = service.rpc[42161] as Wire
+    const failing = service.rpc[42161] as RecordingProxy
     failing.behaviour = 'refuse connections'
     const [positions, deposits] = await Promise.all([views.positions(ALICE.address), views.deposits(ALICE.address)])
     for (const { status, body } of [positions, deposits]) {
@@ -508,7 +509,7 @@ describe('When one chain is to', () => {
 
   test('fail, a position on the other is read without it', async ({ service, both }) => {
     const { vaults, views } = both
-    const failing = service.rpc[42161] as Wire
+    const failing = service.rpc[42161] as RecordingProxy
     failing.behaviour = 'never answer'
     expect((await views.position(ALICE.address, vaults[0].address)).status).toBe(200)
     expect((await views.deposits(ALICE.address, '?chainId=8453')).body).toMatchObject({ totalRecords: 1 })
@@ -521,10 +522,10 @@ describe('A vault that cannot be read', () => {
     const [vault, broken] = [await invested(5_000_000n), await seasoned()]
     const key = await service.createClient([vault, broken].map(({ address }) => ({ chainId: 8453, address })))
     await broken.destroy()
-    const { status, body } = await viewsFor(service, key).positions(ALICE.address)
+    const { status, body } = await createUserViews(service, key).positions(ALICE.address)
     expect(status).toBe(200)
     expect(body.positions).toHaveLength(1)
-    expect((await viewsFor(service, key).deposits(ALICE.address)).body).toMatchObject({ totalRecords: 1 })
+    expect((await createUserViews(service, key).deposits(ALICE.address)).body).toMatchObject({ totalRecords: 1 })
   })
 
   test.for<[string, Hex]>([
@@ -533,9 +534,9 @@ describe('A vault that cannot be read', () => {
   ])('because it %s removes no other from the response', async ([, code], { service, invested, sync }) => {
     const [good, broken] = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient([broken, good].map(({ address }) => ({ chainId: 8453, address })))
-    const views = viewsFor(service, key)
+    const views = createUserViews(service, key)
     await callRpc(broken.chain, [{ method: 'anvil_setCode', params: [broken.address, code] }])
-    for (const record of [async () => {}, () => recordAll(broken.chain)]) {
+    for (const record of [async () => {}, () => recordAllBlocks(broken.chain)]) {
       await record()
       const errors = { 8453: expect.any(String) }
       const { body } = await views.positions(ALICE.address)
@@ -556,7 +557,7 @@ describe('A vault that reports impossible amounts', () => {
   test('removes no other from the response, and is reported as unreadable', async ({ service, invested, sync }) => {
     const [good, bad] = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient([good, bad].map(({ address }) => ({ chainId: 8453, address })))
-    const views = viewsFor(service, key)
+    const views = createUserViews(service, key)
     const [{ body: positions }, { body: history }] = [
       await views.positions(ALICE.address),
       await views.deposits(ALICE.address),
@@ -591,8 +592,8 @@ describe('A user for whom a third party made thousands of ledger entries in one 
   test('sees all of them within the limit, however many pages they take', async ({ service, invested, sync }) => {
     const vaults = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient(vaults.map(({ address }) => ({ chainId: 8453, address })))
-    for (const vault of vaults) await recordAll(vault.chain)
-    const ask = async () => (await viewsFor(service, key).deposits(ALICE.address)).body
+    for (const vault of vaults) await recordAllBlocks(vault.chain)
+    const ask = async () => (await createUserViews(service, key).deposits(ALICE.address)).body
     const before = await ask()
     expect(before.totalRecords).toBe(2)
     // The table returns one ledger entry per page.
@@ -605,8 +606,8 @@ describe('A user for whom a third party made thousands of ledger entries in one 
   test('sees all other vaults, and an error that names the omission', async ({ service, invested, sync }) => {
     const [one, other] = [await invested(5_000_000n), await sync(5_000_000n)]
     const key = await service.createClient([one, other].map(({ address }) => ({ chainId: 8453, address })))
-    await recordAll(one.chain)
-    const views = viewsFor(service, key)
+    await recordAllBlocks(one.chain)
+    const views = createUserViews(service, key)
     const [flooded, quiet] = [one, other].toSorted((left, right) => (left.address < right.address ? -1 : 1)) as [
       TestVault,
       TestVault,
@@ -625,12 +626,12 @@ describe('A user for whom a third party made thousands of ledger entries in one 
 })
 
 describe('Over ten vaults on two chains', () => {
-  const ask = (service: Service, address: Address) => viewsFor(service).positions(address)
+  const ask = (service: Service, address: Address) => createUserViews(service).positions(address)
 
   test('positions and a page of the history take two parallel requests to each chain and one to the table', async ({
     service,
   }) => {
-    const views = viewsFor(service)
+    const views = createUserViews(service)
     const user = ALICE.address
     await ask(service, user)
     for (const read of [() => views.positions(user), () => views.deposits(user)]) {
@@ -641,7 +642,7 @@ describe('Over ten vaults on two chains', () => {
       // Each chain gets one request for balances and one for events. A node that refuses the block range of events
       // must not prevent reading balances.
       expect(Object.values(service.rpc).map(({ bodies }) => bodies.length)).toEqual([2, 2])
-      for (const batch of Object.values(service.rpc).flatMap(callsIn)) expect(batch.length).toBeLessThanOrEqual(4)
+      for (const batch of Object.values(service.rpc).flatMap(listRpcCalls)) expect(batch.length).toBeLessThanOrEqual(4)
       // Table requests for the API key's quota lease are excluded, because they can occur at any time.
       const requests = service.table.tries.filter(({ body }) => !body.includes('rate#'))
       const queries = requests.filter(({ action }) => action === 'Query')

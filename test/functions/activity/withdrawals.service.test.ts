@@ -3,8 +3,8 @@ import { getBlock, getTransactionReceipt } from 'viem/actions'
 import { describe, expect } from 'vitest'
 import { transact } from '../../../sandbox/transactions.ts'
 import { createChainClient } from '../../support/chain-client.ts'
-import { transaction, VAULT_ABI } from '../../support/oracles.ts'
-import { recordAll, viewsFor } from '../../support/records.ts'
+import { buildTransaction, VAULT_ABI } from '../../support/oracles.ts'
+import { createUserViews, recordAllBlocks } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
@@ -19,7 +19,7 @@ const DESCRIPTIONS = {
 }
 
 async function historyOf(service: Service, vault: TestVault, account: Address, query = '') {
-  const reply = await viewsFor(service, vault.key).withdrawals(account, query)
+  const reply = await createUserViews(service, vault.key).withdrawals(account, query)
   expect(reply.status).toBe(200)
   expect(reply.headers.get('cache-control')).toBe('no-store')
   return reply.body
@@ -115,7 +115,7 @@ describe('A withdrawal in the history', () => {
       const request = await redeem(shares)
       const recorded = async () => {
         const live = await liveHistoryOf(service, vault, ALICE)
-        await recordAll(vault.chain)
+        await recordAllBlocks(vault.chain)
         expect((await historyOf(service, vault, ALICE)).withdrawals).toEqual(live)
         return live
       }
@@ -153,7 +153,7 @@ describe('A withdrawal in the history', () => {
     ])
     expect(await liveHistoryOf(service, vault, CAROL)).toEqual([])
     // Bob's position shows neither deposits nor withdrawals, because he received his shares as a gift.
-    const [position] = (await viewsFor(service, vault.key).positions(BOB)).body.positions
+    const [position] = (await createUserViews(service, vault.key).positions(BOB)).body.positions
     expect(position).toMatchObject({ currentShares: `${5n * SHARE}`, totalWithdrawnAssets: '0', earnedAssets: '0' })
   })
 
@@ -205,10 +205,10 @@ describe('A withdrawal in the history', () => {
     const call = {
       target: vault.address,
       allowFailure: false,
-      callData: transaction(ALICE, vault.address, 'redeem', [shares, ALICE, ALICE]).data,
+      callData: buildTransaction(ALICE, vault.address, 'redeem', [shares, ALICE, ALICE]).data,
     }
     const before = await vault.balanceOf(ALICE)
-    const [hash] = await transact(vault.chain, [transaction(ROLES.admin, multicall, 'aggregate3', [[call, call]])])
+    const [hash] = await transact(vault.chain, [buildTransaction(ROLES.admin, multicall, 'aggregate3', [[call, call]])])
     const atOnce = (await vault.balanceOf(ALICE)) - before - assets
     const { withdrawals } = await historyOf(service, vault, ALICE)
     expect(withdrawals).toMatchObject([
@@ -221,7 +221,7 @@ describe('A withdrawal in the history', () => {
   test('is the same once it is recorded, whatever its status', async ({ service }) => {
     expect(shownLive.length).toBeGreaterThan(10)
     const last = new Map(shownLive.map((one) => [`${one.vault.address} ${one.account}`, one]))
-    for (const chain of new Set(shownLive.map(({ vault }) => vault.chain))) await recordAll(chain)
+    for (const chain of new Set(shownLive.map(({ vault }) => vault.chain))) await recordAllBlocks(chain)
     for (const { vault, account, shown } of last.values()) {
       expect((await historyOf(service, vault, account)).withdrawals).toEqual(shown)
     }
@@ -241,10 +241,10 @@ describe('The history of withdrawals', () => {
       hashes.push(...(await sync.act(ALICE, 'redeem', round * 1_000_000n, ALICE, ALICE)))
       // The job records the earlier withdrawals, so the service must combine them with later withdrawals that it
       // reads from the chain.
-      if (round === 2n) await recordAll(vault.chain)
+      if (round === 2n) await recordAllBlocks(vault.chain)
     }
     const key = await service.createClient([vault, sync].map(({ address }) => ({ chainId: 8453, address })))
-    const views = viewsFor(service, key)
+    const views = createUserViews(service, key)
     const { body: all } = await views.withdrawals(ALICE)
     const hashesOf = ({ withdrawals }: { withdrawals: { transactionHash: Hash }[] }) =>
       withdrawals.map(({ transactionHash }) => transactionHash)

@@ -5,18 +5,18 @@ import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { createAgreedReaders } from '../../../lib/chain/agreed-reader.ts'
 import type { RpcUrls } from '../../../lib/chain/readers.ts'
 import { toResult } from '../../../lib/core/result.ts'
-import { startOf } from '../../../lib/vaults/prices.ts'
+import { computeIntervalStart } from '../../../lib/vaults/prices.ts'
 import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
 import { startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { type Call, rewriteResults } from '../../support/chain-answers.ts'
-import { jobServices } from '../../support/job.ts'
+import { type RpcCall, rewriteResults } from '../../support/chain-answers.ts'
+import { createJobServices } from '../../support/job.ts'
 import { overrideStorage, readStateChanges, type StorageOverrides } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { finalize, refresh, restoreRecords, scanRecords } from '../../support/records.ts'
+import { finalizeBlocks, restoreRecords, runRefreshChain, scanRecords } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
-import { type Behaviour, callsIn, startWire, type Wire } from '../../support/wire.ts'
+import { listRpcCalls, type ProxyBehaviour, type RecordingProxy, startRecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
@@ -25,15 +25,16 @@ type NodeUrl = { readonly url: string }
 
 type Log = { readonly topics: readonly Hex[]; readonly data: Hex; readonly blockTimestamp: Hex; readonly logIndex: Hex }
 
-const rewriteEvents = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: Wire) =>
+const rewriteEvents = (change: (logs: readonly Log[]) => readonly unknown[]) => (wire: RecordingProxy) =>
   rewriteResults(wire, (result, { method }) => (method === 'eth_getLogs' ? change(result as Log[]) : result))
 
-const rewriteHeadersByTag = (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: Wire) =>
-  rewriteResults(wire, (result, { method, params }: Call) =>
-    method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
-      ? { ...(result as object), ...change(result as { number: Hex; timestamp: Hex; hash: Hex }) }
-      : result,
-  )
+const rewriteHeadersByTag =
+  (change: (header: { number: Hex; timestamp: Hex; hash: Hex }) => object) => (wire: RecordingProxy) =>
+    rewriteResults(wire, (result, { method, params }: RpcCall) =>
+      method === 'eth_getBlockByNumber' && !String(params[0]).startsWith('0x')
+        ? { ...(result as object), ...change(result as { number: Hex; timestamp: Hex; hash: Hex }) }
+        : result,
+    )
 
 const SETTLED = toEventSelector('SettleDeposit(uint40,uint40,uint256,uint256,uint256,uint256)')
 const DEPOSITED = toEventSelector('Deposit(address,address,uint256,uint256)')
@@ -41,7 +42,7 @@ const later = (time: Hex, seconds: number) => numberToHex(Number(time) + seconds
 const changeFirstAmount = (log: Log) => ({ ...log, data: `${log.data.slice(0, 58)}0badf00d${log.data.slice(66)}` })
 
 /** False responses of a node that would change the job's records if the job trusted them. */
-const LIES: readonly (readonly [lie: string, tells: (wire: Wire, state: StorageOverrides) => void])[] = [
+const LIES: readonly (readonly [lie: string, tells: (wire: RecordingProxy, state: StorageOverrides) => void])[] = [
   [
     'an event that did not happen',
     rewriteEvents((logs) => [...logs, ...logs.slice(-1).map((log) => ({ ...log, logIndex: '0xfff' }))]),
@@ -95,23 +96,23 @@ async function prepare(service: Service) {
     await savings.approve(user.address, savings.units('100'))
     await savings.act(user.address, 'deposit', savings.units('100'), user.address)
   }
-  await finalize(vault.chain)
+  await finalizeBlocks(vault.chain)
   const state = await readStateChanges(vault.chain, async () => {
     await vault.settle(vault.units('7'))
     await savings.mint(savings.address, savings.units('33'))
   })
   await service.createClient([vault, savings].map(({ address }) => ({ chainId: BASE, address })))
   const [head] = await callRpc(vault.chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
-  const hour = startOf('hour', BigInt((head as { timestamp: Hex }).timestamp))
+  const hour = computeIntervalStart('hour', BigInt((head as { timestamp: Hex }).timestamp))
   const truths: Truths | undefined = undefined
   return { before: await scanRecords(service), state, chain: vault.chain, hour, truths: truths as Truths | undefined }
 }
 
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
-  .extend('honest', ({ service }) => service.rpc[BASE] as Wire)
+  .extend('honest', ({ service }) => service.rpc[BASE] as RecordingProxy)
   .extend('other', async ({ service }, { onCleanup }) => {
-    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    const wire = await startRecordingProxy(service.backends.chains[0]?.rpcUrl as string)
     onCleanup(wire.stop)
     return wire
   })
@@ -120,7 +121,7 @@ const test = base
    * run fails.
    */
   .extend('jobAt', ({ service: { tables } }) => {
-    const { services } = jobServices(tables)
+    const { services } = createJobServices(tables)
     return (...nodes: [NodeUrl, ...NodeUrl[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
       const rpcUrls: RpcUrls = { [BASE]: [first as string, ...others] }
@@ -199,7 +200,7 @@ describe('One of two nodes that reports', () => {
 
       await renew()
       const run = place === 0 ? jobAt(honest, other) : jobAt(other, honest)
-      for (const behaviour of ['answer 500', 'pass'] as Behaviour[]) {
+      for (const behaviour of ['answer 500', 'pass'] as ProxyBehaviour[]) {
         honest.behaviour = behaviour
         await run()
         expect(listUntrue(await recorded(), whole, withoutStates)).toEqual([])
@@ -287,9 +288,9 @@ describe('A second node that does not respond', () => {
     recorded,
   }) => {
     await renew()
-    const third = await startWire(stage.chain.rpcUrl)
+    const third = await startRecordingProxy(stage.chain.rpcUrl)
     other.rewrite = (answer, request) => {
-      const calls: Call[] = JSON.parse(request)
+      const calls: RpcCall[] = JSON.parse(request)
       const items: { id: number }[] = JSON.parse(answer)
       const isOld = (id: number) => calls.find((call) => call.id === id)?.method === 'eth_getLogs'
       const error = { code: -32_602, message: 'Archive requests require a personal token' }
@@ -317,10 +318,10 @@ describe('A second node that does not respond', () => {
   ])(
     'like %s, the second of three, prevents no record and at most triples the requests',
     async (name, { stage, renew, truths: { whole }, honest, other, jobAt, recorded }) => {
-      const third = await startWire(stage.chain.rpcUrl)
+      const third = await startRecordingProxy(stage.chain.rpcUrl)
       const node = await startNode(NODE_PROFILES[name], stage.chain.rpcUrl)
-      const odd = await startWire(node.url)
-      const recordAt = async (...wires: [Wire, ...Wire[]]) => {
+      const odd = await startRecordingProxy(node.url)
+      const recordAt = async (...wires: [RecordingProxy, ...RecordingProxy[]]) => {
         await renew()
         for (const wire of wires) wire.bodies.length = 0
         await jobAt(...wires)()
@@ -336,7 +337,7 @@ describe('A second node that does not respond', () => {
   test('makes the whole job fail', async ({ service, honest, other }) => {
     service.backends.setRpcUrls({ [BASE]: [honest.url, other.url] })
     other.behaviour = 'answer 500'
-    await expect(refresh(BASE)).rejects.toMatchObject({ code: 'second_node_silent' })
+    await expect(runRefreshChain(BASE)).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 })
 
@@ -346,12 +347,12 @@ test('A run with two hosts sends each as many requests as a run with one, plus o
   other,
   jobAt,
 }) => {
-  const cost = async (...nodes: [Wire, ...Wire[]]) => {
+  const cost = async (...nodes: [RecordingProxy, ...RecordingProxy[]]) => {
     await renew()
     const run = jobAt(...nodes)
     for (const wire of nodes) wire.bodies.length = 0
     await run()
-    return nodes.map((wire) => ({ requests: wire.bodies.length, calls: callsIn(wire).flat().length }))
+    return nodes.map((wire) => ({ requests: wire.bodies.length, calls: listRpcCalls(wire).flat().length }))
   }
   const [alone = { requests: 0, calls: 0 }] = await cost(honest)
   const each = { requests: alone.requests, calls: alone.calls + 1 }

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { listEntriesOf, listEvents, type ReceivedEvent, receive } from '../../support/received-events.ts'
-import { finalize, recordAll, refresh } from '../../support/records.ts'
-import { runs } from '../../support/runs.ts'
+import { applyReceivedEvents, listEntriesOf, listEvents, type ReceivedEvent } from '../../support/received-events.ts'
+import { finalizeBlocks, recordAllBlocks, runRefreshChain } from '../../support/records.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { type Service, test, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 /**
  * This test makes random histories of two users in vaults of three clients. Some runs of the job are killed, run in
@@ -41,7 +41,7 @@ const commands = fc.array(
 )
 
 test('Each client receives every event of its vaults once and in order, and nothing else', {
-  timeout: runs(120_000),
+  timeout: scaleSampleCount(120_000),
 }, async ({ service }) => {
   const lagoon = await openLagoonVault(service, { generation: '0.6' })
   const sync = await openYieldVault(service)
@@ -61,7 +61,7 @@ test('Each client receives every event of its vaults once and in order, and noth
   }
   const webhook = { url: 'https://127.0.0.1:9/', finality: 'latest' }
   expect((await service.call('POST', '/webhooks', { key: keys.early, body: webhook })).status).toBe(201)
-  await recordAll(chain)
+  await recordAllBlocks(chain)
 
   await service.restore('model', async () => undefined)
   await fc.assert(
@@ -146,34 +146,34 @@ test('Each client receives every event of its vaults once and in order, and noth
           }
           // The job reads the vault's new state now. It then runs again after the block of that read is final. The
           // user's next request must come after both.
-          await recordAll(chain)
-          await recordAll(chain)
+          await recordAllBlocks(chain)
+          await recordAllBlocks(chain)
         } else if (what === 'run') {
-          if (part > 10) await finalize(chain)
-          await refresh(BASE)
+          if (part > 10) await finalizeBlocks(chain)
+          await runRefreshChain(BASE)
         } else if (what === 'kill') {
-          if (part > 10) await finalize(chain)
+          if (part > 10) await finalizeBlocks(chain)
           await killAt(service, part)
         } else if (what === 'lose chain') {
-          const wire = service.rpc[BASE] as Wire
+          const wire = service.rpc[BASE] as RecordingProxy
           let requests = 0
           wire.rewrite = (answer) => (++requests > part % 5 ? 'no answer' : answer)
-          await finalize(chain)
-          await refresh(BASE).catch(() => undefined)
+          await finalizeBlocks(chain)
+          await runRefreshChain(BASE).catch(() => undefined)
           wire.reset()
         } else if (what === 'twice') {
-          await finalize(chain)
-          await Promise.all([refresh(BASE), refresh(BASE)])
+          await finalizeBlocks(chain)
+          await Promise.all([runRefreshChain(BASE), runRefreshChain(BASE)])
           await service.consume()
         } else if (what === 'reorganise') {
           const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
           await lagoon.request(user, 77_000_000n)
           await sync.act(user, 'deposit', 77_000_000n, user)
-          await refresh(BASE)
+          await runRefreshChain(BASE)
           await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
         }
       }
-      for (let run = 0; run < 3; run += 1) await recordAll(chain)
+      for (let run = 0; run < 3; run += 1) await recordAllBlocks(chain)
 
       for (const [key, vaults] of [
         [keys.all, [lagoon, sync, async]],
@@ -208,13 +208,15 @@ test('Each client receives every event of its vaults once and in order, and noth
           ),
         )
         if (!steps.some(({ what }) => what === 'kill' || what === 'lose chain')) expect(unread).toEqual(new Set())
-        const stored = [...receive(told)].flatMap(([id, { entry }]) => (entry ? [[id, entry] as const] : []))
+        const stored = [...applyReceivedEvents(told)].flatMap(([id, { entry }]) =>
+          entry ? [[id, entry] as const] : [],
+        )
         const shown = await Promise.all(ACCOUNTS.map((account) => listEntriesOf(service, key, account)))
         const isRead = ([id]: readonly [string, unknown]) => !unread.has(id)
         expect(withoutLeft(stored.filter(isRead))).toEqual(withoutLeft(shown.flatMap((of) => [...of]).filter(isRead)))
       }
     }),
-    { numRuns: runs(2), endOnFailure: true },
+    { numRuns: scaleSampleCount(2), endOnFailure: true },
   )
 })
 
@@ -225,7 +227,7 @@ test('Each client receives every event of its vaults once and in order, and noth
 async function killAt(service: Service, count: number): Promise<void> {
   const { table } = service
   table.killAt(count)
-  await refresh(BASE).catch(() => undefined)
+  await runRefreshChain(BASE).catch(() => undefined)
   table.reset()
 }
 
@@ -243,7 +245,7 @@ const askedCommands = fc.array(
 )
 
 test('Each settled part is reported once, final and in time, whatever third parties do, although no event shows it', {
-  timeout: runs(120_000),
+  timeout: scaleSampleCount(120_000),
 }, async ({ service }) => {
   const [user, stranger] = ACCOUNTS as [(typeof ACCOUNTS)[number], (typeof ACCOUNTS)[number]]
   const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
@@ -255,7 +257,7 @@ test('Each settled part is reported once, final and in time, whatever third part
     }
     await opened.act(user, 'setOperator', stranger, true)
     expect((await service.call('POST', '/webhooks', { key: opened.key, body })).status).toBe(201)
-    await recordAll(opened.chain)
+    await recordAllBlocks(opened.chain)
     return opened
   }
   const vault = await service.restore('asked model', open)
@@ -289,13 +291,13 @@ test('Each settled part is reported once, final and in time, whatever third part
           await vault.act(user, 'cancelDepositRequest', 0n, user)
           await vault.act(ROLES.safe, 'fulfillCancelDeposit', 0n, user)
           await vault.act(user, 'claimCancelDepositRequest', 0n, user, user)
-        } else if (what === 'look') await refresh(BASE)
-        else if (what === 'finalize') await recordAll(chain)
+        } else if (what === 'look') await runRefreshChain(BASE)
+        else if (what === 'finalize') await recordAllBlocks(chain)
         else if (what === 'kill') await killAt(service, part)
         else if (what === 'undo') {
           const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
           await fulfil(part)
-          await refresh(BASE)
+          await runRefreshChain(BASE)
           await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
           await callRpc(chain, [{ method: 'anvil_mine', params: ['0x4'] }])
         }
@@ -307,13 +309,13 @@ test('Each settled part is reported once, final and in time, whatever third part
       for (let run = 0; run < runs; run += 1) {
         await requestDust(1)
         await claimFor(1n)
-        await refresh(BASE)
-        await finalize(chain)
+        await runRefreshChain(BASE)
+        await finalizeBlocks(chain)
       }
       const claimableOf = async () =>
         (await listEvents(service, key)).filter(({ type }) => type === 'deposit.claimable')
       expect(sumOf(await claimableOf())).toBe(due)
-      for (let run = 0; run < 3; run += 1) await recordAll(chain)
+      for (let run = 0; run < 3; run += 1) await recordAllBlocks(chain)
 
       const told = await claimableOf()
       expect(told.filter(({ final }) => !final)).toEqual([])
@@ -327,7 +329,7 @@ test('Each settled part is reported once, final and in time, whatever third part
         expect(unclaimed).toBeGreaterThanOrEqual(0n)
       }
     }),
-    { numRuns: runs(3), endOnFailure: true },
+    { numRuns: scaleSampleCount(3), endOnFailure: true },
   )
 })
 

@@ -8,8 +8,8 @@ import { evmChain } from '../../../lib/chain/registry.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { listEntriesOf, listEvents, type ReceivedEvent, receive } from '../../support/received-events.ts'
-import { finalize, recordAll, recordsOf, refresh } from '../../support/records.ts'
+import { applyReceivedEvents, listEntriesOf, listEvents, type ReceivedEvent } from '../../support/received-events.ts'
+import { finalizeBlocks, recordAllBlocks, recordsOf, runRefreshChain } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import {
   openAsyncVault,
@@ -19,7 +19,7 @@ import {
   type TestAsyncVault,
   type TestVault,
 } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
@@ -29,14 +29,14 @@ const test = base
   .extend('lagoon', ({ service }) =>
     service.restore('lagoon', async () => {
       const vault = await openLagoonVault(service, { generation: '0.6' })
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       return vault
     }),
   )
   .extend('asked', ({ service }) =>
     service.restore('asked', async () => {
       const vault = await openAsyncVault(service, { make: 'aggregated' })
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       await vault.mint(ALICE.address, 9_000_000n)
       await vault.approve(ALICE.address, 9_000_000n)
       return vault
@@ -49,7 +49,7 @@ async function recordAndList(
   vault: Pick<TestVault, 'chain' | 'key'>,
   before: readonly ReceivedEvent[] = [],
 ) {
-  await recordAll(vault.chain)
+  await recordAllBlocks(vault.chain)
   return (await listEvents(service, vault.key)).slice(before.length)
 }
 async function depositsOf(service: Service, vault: Pick<TestVault, 'key'>, account: string) {
@@ -105,7 +105,7 @@ describe('An event of an asynchronous vault', () => {
     expect(told.every(({ final }) => final)).toBe(true)
     // Each webhook event contains the whole deposit or withdrawal as of the last final block. The API shows the same.
     const entries = await Promise.all([ALICE, BOB].map(({ address }) => listEntriesOf(service, lagoon.key, address)))
-    expect(new Map([...receive(told)].map(([id, { entry }]) => [id, entry]))).toEqual(
+    expect(new Map([...applyReceivedEvents(told)].map(([id, { entry }]) => [id, entry]))).toEqual(
       new Map(entries.flatMap((ofAccount) => [...ofAccount])),
     )
     expect(new Set(told.map(({ data }) => data['version'])).size).toBe(1)
@@ -124,7 +124,7 @@ describe('The usual duration of a settlement', () => {
       await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await lagoon.settle()
       // The job records the first four requests before the fifth one is made.
-      if (index === 3) await recordAll(lagoon.chain)
+      if (index === 3) await recordAllBlocks(lagoon.chain)
     }
     await lagoon.request(ALICE.address, 1_000_000n)
 
@@ -138,7 +138,7 @@ describe('The usual duration of a settlement', () => {
     expect(told.at(-1)).toMatchObject({ type: 'deposit.pending', data: { estimatedSettlement: estimate } })
 
     await recordsOf(service).putProgress([[{ chainId: BASE, address: lagoon.address }, initialProgress(LAGOON)]])
-    await recordAll(lagoon.chain)
+    await recordAllBlocks(lagoon.chain)
     expect(await recordAndList(service, lagoon, told)).toEqual([])
     await lagoon.request(BOB.address, 1_000_000n)
     expect(await recordAndList(service, lagoon, told)).toMatchObject([{ data: { estimatedSettlement: estimate } }])
@@ -179,7 +179,7 @@ describe('An asynchronous vault without settlement events', () => {
     '%s is read, and its claimable amount is reported once',
     async (make, { service }) => {
       const vault = await openAsyncVault(service, { make })
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       await vault.mint(ALICE.address, 9_000_000n)
       await vault.approve(ALICE.address, 9_000_000n)
       await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
@@ -188,7 +188,7 @@ describe('An asynchronous vault without settlement events', () => {
 
       const id = make === 'counted' ? 1n : 0n
       await vault.act(ROLES.safe, 'fulfillDeposit', id, ALICE.address, 4_000_000n, 4_000_000n)
-      await refresh(BASE)
+      await runRefreshChain(BASE)
       // The job has read the claimable amount. It publishes no event until the block of that read is final.
       expect(await listEvents(service, vault.key)).toEqual(before)
       const told = await recordAndList(service, vault, before)
@@ -216,7 +216,7 @@ describe('An instant deposit that one account pays for another', () => {
     'belongs to the receiver of the shares, whichever account the event names first: %s',
     async (make, { service }) => {
       const vault = await openAsyncVault(service, { make })
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       const deposits = { deposit: 5_000_000n, mint: 3_000_000n }
       await vault.mint(BOB.address, 8_000_000n)
       await vault.approve(BOB.address, 8_000_000n)
@@ -247,7 +247,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
    * `before`.
    */
   async function claimable(service: Service, vault: TestAsyncVault, before: readonly ReceivedEvent[]) {
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     const told = await recordAndList(service, vault, before)
     return told.flatMap(({ type, data }) => (type.endsWith('.claimable') ? [data['assets'] ?? data['shares']] : []))
   }
@@ -285,7 +285,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
     expect(await claimable(service, vault, before)).toEqual([])
     await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, false)
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     expect(await claimable(service, vault, before)).toEqual(['4000000'])
   })
 
@@ -309,20 +309,20 @@ describe('The claimable amount read from an asynchronous vault', () => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
-    await refresh(BASE)
-    await finalize(vault.chain)
+    await runRefreshChain(BASE)
+    await finalizeBlocks(vault.chain)
     service.table.fails = ({ body }) => body.includes('reported')
-    await expect(refresh(BASE)).rejects.toThrow()
+    await expect(runRefreshChain(BASE)).rejects.toThrow()
     service.table.reset()
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
   })
 
   test('is ignored in a response that predates the request', async ({ service, asked: vault }) => {
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     // Alice makes a new request. A lagging node still returns the old state, in which the whole previous request is
     // claimable.
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
     const before = await claimable(service, vault, [])
     const pending = toFunctionSelector('pendingDepositRequest(uint256,address)').slice(2)
@@ -331,7 +331,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
       if (request.includes(pending)) answers.set('old', answer)
       return answer
     }
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect(answers.size).toBe(1)
     await vault.act(ALICE.address, 'requestDeposit', 2_000_000n, ALICE.address, ALICE.address)
     wire.rewrite = (answer, request) => {
@@ -342,7 +342,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
       return JSON.stringify(Array.isArray(now) ? told : told[0])
     }
     expect(await claimable(service, vault, [])).toEqual(before)
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     expect(await claimable(service, vault, [])).toEqual(before)
     wire.reset()
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 2_000_000n, 2_000_000n)
@@ -366,7 +366,7 @@ describe('A request of an account for which a third party makes more requests be
     for (let run = 0; run < runs; run += 1) {
       await vault.act(BOB.address, 'requestDeposit', 1n, ALICE.address, BOB.address)
       if (run > 0) await vault.act(BOB.address, 'deposit', 1n, BOB.address, ALICE.address)
-      await refresh(BASE)
+      await runRefreshChain(BASE)
       await callRpc(chain, [{ method: 'evm_increaseTime', params: [Math.floor(seconds * 0.6)] }])
       await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     }
@@ -382,19 +382,19 @@ describe('A request of an account for which a third party makes more requests be
 describe('A vault that is paused', () => {
   test('is reported once the pause is final, and again for the next pause', async ({ service, lagoon }) => {
     await lagoon.act(ROLES.admin, 'pause')
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect(await listEvents(service, lagoon.key)).toEqual([])
     const told = await recordAndList(service, lagoon)
     expect(told).toMatchObject([{ type: 'vault.paused', final: true, data: { vaultAddress: lagoon.address } }])
-    await recordAll(lagoon.chain)
+    await recordAllBlocks(lagoon.chain)
     await lagoon.act(ROLES.admin, 'unpause')
-    for (let run = 0; run < 2; run += 1) await recordAll(lagoon.chain)
+    for (let run = 0; run < 2; run += 1) await recordAllBlocks(lagoon.chain)
     const both = await listEvents(service, lagoon.key)
     expect(both.slice(told.length)).toMatchObject([
       { type: 'vault.resumed', final: true, data: { vaultAddress: lagoon.address } },
     ])
     await lagoon.act(ROLES.admin, 'pause')
-    for (let run = 0; run < 2; run += 1) await recordAll(lagoon.chain)
+    for (let run = 0; run < 2; run += 1) await recordAllBlocks(lagoon.chain)
     expect(await recordAndList(service, lagoon, both)).toMatchObject([{ type: 'vault.paused', final: true }])
   })
 })
@@ -426,7 +426,7 @@ describe('The entry of an event', () => {
     async (what, { service, lagoon }) => {
       await lagoon.request(ALICE.address, 5_000_000n)
       await lagoon.request(BOB.address, 6_000_000n)
-      const wire = service.rpc[BASE] as Wire
+      const wire = service.rpc[BASE] as RecordingProxy
       const bob = BOB.address.slice(2).toLowerCase()
       wire.rewrite = (answer, request) => {
         const calls = [JSON.parse(request)].flat()
@@ -462,13 +462,13 @@ describe('A pause that ends', () => {
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
     expect((await service.call('POST', '/webhooks', { key: lagoon.key, body })).status).toBe(201)
     await lagoon.act(ROLES.admin, 'pause')
-    for (let run = 0; run < 2; run += 1) await recordAll(lagoon.chain)
+    for (let run = 0; run < 2; run += 1) await recordAllBlocks(lagoon.chain)
     await lagoon.act(ROLES.admin, 'unpause')
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     await lagoon.act(ROLES.admin, 'pause')
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     await lagoon.act(ROLES.admin, 'unpause')
-    for (let run = 0; run < 2; run += 1) await recordAll(lagoon.chain)
+    for (let run = 0; run < 2; run += 1) await recordAllBlocks(lagoon.chain)
     const told = await listEvents(service, lagoon.key)
     expect(told.map(({ type, final }) => [type, final])).toEqual([
       ['vault.paused', false],
@@ -489,10 +489,10 @@ describe('A client that subscribes to events before they are final', () => {
   test('is notified immediately, and again as final', async ({ service, lagoon }) => {
     expect((await register(service, lagoon.key)).status).toBe(201)
     await lagoon.request(ALICE.address, 5_000_000n)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     const early = await listEvents(service, lagoon.key)
     expect(early).toMatchObject([{ type: 'deposit.pending', final: false, data: { assets: '5000000' } }])
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect(await listEvents(service, lagoon.key)).toEqual(early)
     const { version, ...data } = early[0]?.data ?? {}
     const final = await recordAndList(service, lagoon, early)
@@ -507,11 +507,11 @@ describe('A client that subscribes to events before they are final', () => {
   }) => {
     const refused = await openYieldVault(service)
     for (const { key } of [lagoon, refused]) expect((await register(service, key)).status).toBe(201)
-    await recordAll(lagoon.chain)
+    await recordAllBlocks(lagoon.chain)
     await lagoon.request(ALICE.address, 5_000_000n)
     await callRpc(lagoon.chain, [{ method: 'anvil_mine', params: ['0x10'] }])
     await lagoon.request(ALICE.address, 6_000_000n)
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     const isRefused = (call: { readonly method: string; readonly params: readonly unknown[] }) => {
       const [filter] = call.params as [{ readonly address: readonly string[]; fromBlock: Hex; toBlock: Hex }]
       if (call.method !== 'eth_getLogs') return false
@@ -525,7 +525,7 @@ describe('A client that subscribes to events before they are final', () => {
       )
       return JSON.stringify(answer.startsWith('[') ? told : told?.[0])
     }
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect((await listEvents(service, lagoon.key)).map(({ final, data }) => [final, data['assets']])).toEqual([
       [false, '5000000'],
       [false, '6000000'],
@@ -543,7 +543,7 @@ describe('A client that subscribes to events before they are final', () => {
     const LOOP = '0x6000355b6040358060203560206000a3600190038060035700'
     const noisy = await openYieldVault(service)
     for (const { key } of [lagoon, noisy]) expect((await register(service, key)).status).toBe(201)
-    await recordAll(lagoon.chain)
+    await recordAllBlocks(lagoon.chain)
     const { chain, address } = noisy
     const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, LOOP] }])
@@ -556,7 +556,7 @@ describe('A client that subscribes to events before they are final', () => {
     }
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
     await lagoon.request(ALICE.address, 5_000_000n)
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     wire.rewrite = (answer, request) => {
       const [calls, answers] = [request, answer].map((text) => [JSON.parse(text)].flat())
       const error = { code: -32005, message: 'query returned more than 10000 results' }
@@ -568,7 +568,7 @@ describe('A client that subscribes to events before they are final', () => {
       return JSON.stringify(answer.startsWith('[') ? told : told?.[0])
     }
     const { lines } = captureLogs()
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect((await listEvents(service, lagoon.key)).map(({ type, final }) => [type, final])).toEqual([
       ['deposit.pending', false],
     ])
@@ -586,7 +586,7 @@ describe('A client that subscribes to events before they are final', () => {
     const [snapshot] = await callRpc(lagoon.chain, [{ method: 'evm_snapshot', params: [] }])
     await lagoon.request(ALICE.address, 5_000_000n)
     await lagoon.act(ROLES.admin, 'pause')
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     const early = await listEvents(service, lagoon.key)
     expect(early.map(({ type, final }) => [type, final])).toEqual([
       ['deposit.pending', false],
@@ -619,7 +619,7 @@ describe('An event that a reorganisation replaced', () => {
       expect((await service.call('POST', '/webhooks', { key, body })).status).toBe(201)
       await vault.mint(ALICE.address, 9_000_000n)
       await vault.approve(ALICE.address, 9_000_000n)
-      await recordAll(chain)
+      await recordAllBlocks(chain)
       const mine = () => callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
       const wait = async (more: number) => {
         if (more > 0) await callRpc(chain, [{ method: 'evm_increaseTime', params: [more] }])
@@ -628,7 +628,7 @@ describe('An event that a reorganisation replaced', () => {
       const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
       await wait(-seconds)
       await deposit()
-      await refresh(BASE)
+      await runRefreshChain(BASE)
       const [early, ...more] = await listEvents(service, key)
       expect([early?.type, early?.final, more]).toEqual(['deposit.completed', false, []])
       await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
@@ -636,7 +636,7 @@ describe('An event that a reorganisation replaced', () => {
       if (seconds >= 0) await mine()
       await deposit()
       await mine()
-      for (let run = 0; run < 2; run += 1) await refresh(BASE)
+      for (let run = 0; run < 2; run += 1) await runRefreshChain(BASE)
       const shown = (told: readonly ReceivedEvent[]) =>
         told.map(({ type, final, data }) => [type, final, data['eventId']])
       const expected = [
@@ -645,15 +645,17 @@ describe('An event that a reorganisation replaced', () => {
         ['deposit.completed', false, undefined],
       ]
       expect(shown(await listEvents(service, key))).toEqual(expected)
-      await recordAll(chain)
-      await recordAll(chain)
+      await recordAllBlocks(chain)
+      await recordAllBlocks(chain)
       const all = await listEvents(service, key)
       expect(shown(all)).toEqual([...expected, ['deposit.completed', true, undefined]])
       // The webhook receiver's data must equal the API's, both before the last event and after it.
       const api = await listEntriesOf(service, key, ALICE.address)
       expect(api.size).toBe(1)
       for (const events of [all.slice(0, 3), all]) {
-        const stored = [...receive(events)].flatMap(([id, { entry }]) => (entry ? [[id, entry] as const] : []))
+        const stored = [...applyReceivedEvents(events)].flatMap(([id, { entry }]) =>
+          entry ? [[id, entry] as const] : [],
+        )
         expect(new Map(stored)).toEqual(api)
       }
     },
@@ -681,7 +683,7 @@ describe('A settlement without an event', () => {
   }) => {
     const before = await requested(service, vault)
     await fulfil(vault, 4_000_000n)
-    for (let run = 0; run < 2; run += 1) await refresh(BASE)
+    for (let run = 0; run < 2; run += 1) await runRefreshChain(BASE)
     expect(await listEvents(service, vault.key)).toEqual(before)
     const told = await recordAndList(service, vault, before)
     expect(shown(told)).toEqual([['deposit.claimable', true, '4000000']])
@@ -693,12 +695,12 @@ describe('A settlement without an event', () => {
     const before = await requested(service, vault)
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
     await fulfil(vault, 4_000_000n)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     await callRpc(chain, [{ method: 'evm_revert', params: [snapshot] }])
     // The new chain gets one block more than the reorganisation removed, so that nodes prefer it.
     for (let block = 0; block < 3; block += 1) await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await fulfil(vault, 1_000_000n)
-    await recordAll(chain)
+    await recordAllBlocks(chain)
     expect(shown(await recordAndList(service, vault, before))).toEqual([['deposit.claimable', true, '1000000']])
   })
 
@@ -711,7 +713,7 @@ describe('A settlement without an event', () => {
     await fulfil(vault, 1_000_000n)
     await claim(1_000_000n)
     await fulfil(vault, 1_500_000n)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     await claim(700_000n)
     await claim(800_000n)
     await fulfil(vault, 500_000n)
@@ -727,7 +729,7 @@ describe('A settlement without an event', () => {
       ['deposit.completed', true, '300000'],
     ])
     for (const { data } of told) expect(data).toMatchObject({ depositId: before[0]?.data['depositId'] })
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     const rest = (await recordAndList(service, vault, before)).slice(-1)
     expect(shown(rest)).toEqual([['deposit.claimable', true, '200000']])
   })
@@ -738,7 +740,7 @@ describe('A settlement without an event', () => {
   }) => {
     const before = await requested(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 500_000n)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     await vault.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 2_000_000n, 4_000_000n)
     await vault.act(ALICE.address, 'deposit', 2_000_000n, ALICE.address, ALICE.address)
@@ -768,17 +770,17 @@ describe('A settlement without an event', () => {
     await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
     const before = await requested(service, vault)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     await fulfil(vault, 4_000_000n)
-    await recordAll(chain)
-    await recordAll(chain)
+    await recordAllBlocks(chain)
+    await recordAllBlocks(chain)
     expect(shown(await recordAndList(service, vault, before))).toEqual([['deposit.claimable', true, '4000000']])
   })
 
   test('costs no write if nothing is new', async ({ service, asked: vault }) => {
     await requested(service, vault)
     service.table.tries.length = 0
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect(
       service.table.tries.filter(({ action, body }) => action !== 'Query' && /OPEN#|SNAPSHOT#/.test(body)),
     ).toEqual([])
@@ -800,7 +802,7 @@ describe('A vault that fakes its events', () => {
   }) => {
     const madeUp = await openAsyncVault(service, { make: 'aggregated' })
     const { chain, address } = madeUp
-    await recordAll(chain)
+    await recordAllBlocks(chain)
     const before = await listEvents(service, madeUp.key)
     const others = await listEvents(service, lagoon.key)
     const [code] = await callRpc(chain, [{ method: 'eth_getCode', params: [address, 'latest'] }])
@@ -849,15 +851,15 @@ describe('A vault that no client had for a while', () => {
     const of = ['--client', lagoon.key.split('_')[2] ?? '', '--chain', `${BASE}`, '--address', lagoon.address]
     await run('remove-vault', ...of)
     await lagoon.request(BOB.address, 6_000_000n)
-    await finalize(lagoon.chain)
+    await finalizeBlocks(lagoon.chain)
     await run('add-vault', ...of, '--first-block', '1')
     await lagoon.request(ALICE.address, 5_000_000n)
-    await finalize(lagoon.chain)
+    await finalizeBlocks(lagoon.chain)
 
     const { table } = service
     onTestFinished(table.reset)
     table.fails = ({ action, body }) => action === 'TransactWriteItems' && body.includes('PROGRESS')
-    await expect(refresh(BASE)).rejects.toThrow()
+    await expect(runRefreshChain(BASE)).rejects.toThrow()
     table.reset()
     expect(kindsOf(await recordAndList(service, lagoon))).toEqual([['deposit.pending', 0]])
     expect(await depositsOf(service, lagoon, BOB.address)).toMatchObject([['pending', '6000000', '0']])
@@ -866,7 +868,7 @@ describe('A vault that no client had for a while', () => {
 
 describe('If events of a vault cannot be reported to clients,', () => {
   /** Runs the job. `what` names the way in which the publishing of webhook events fails. Returns the run's report. */
-  const failing = async (service: Service, what: string, run: () => Promise<object> = () => refresh(BASE)) => {
+  const failing = async (service: Service, what: string, run: () => Promise<object> = () => runRefreshChain(BASE)) => {
     const { table, backends } = service
     const { webhooks } = backends.dynamo.tableNames
     if (what === 'queue') backends.queues.lies.down = true
@@ -889,20 +891,20 @@ describe('If events of a vault cannot be reported to clients,', () => {
       expect((await service.call('POST', '/webhooks', { key: lagoon.key, body })).status).toBe(201)
       const before = await throughOf(service, lagoon)
       await lagoon.request(ALICE.address, 5_000_000n)
-      await finalize(lagoon.chain)
+      await finalizeBlocks(lagoon.chain)
       for (let run = 0; run < 2; run += 1) {
         expect(await failing(service, what)).toMatchObject({ unreportedVaults: 1, entries: 0 })
       }
       expect(await throughOf(service, lagoon)).toBe(before)
       expect(kindsOf(await recordAndList(service, lagoon))).toEqual([['deposit.pending', 0]])
       expect(await throughOf(service, lagoon)).toBeGreaterThan(before)
-      expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 0 })
+      expect(await runRefreshChain(BASE)).toMatchObject({ unreportedVaults: 0 })
     },
   )
 
   test('events older than a day are recorded and not reported', async ({ service, lagoon, clock }) => {
     await lagoon.request(ALICE.address, 5_000_000n)
-    const final = await finalize(lagoon.chain)
+    const final = await finalizeBlocks(lagoon.chain)
     clock.pass(86_400 + 3_600)
     vi.resetModules()
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
@@ -917,7 +919,7 @@ describe('If events of a vault cannot be reported to clients,', () => {
     lagoon,
   }) => {
     const other = await openYieldVault(service)
-    await recordAll(lagoon.chain)
+    await recordAllBlocks(lagoon.chain)
     const vaults = [lagoon, other].map(({ address }) => ({ chainId: BASE, address }))
     const both = await service.createClient(vaults)
     const before = await throughOf(service, lagoon)
@@ -925,15 +927,15 @@ describe('If events of a vault cannot be reported to clients,', () => {
     await other.mint(ALICE.address, 1_000_000n)
     await other.approve(ALICE.address, 1_000_000n)
     await other.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address)
-    await finalize(lagoon.chain)
+    await finalizeBlocks(lagoon.chain)
     const { webhooks } = service.backends.dynamo.tableNames
     service.table.refuses = ({ table, request }) => table === webhooks && pagesIn(request).includes(lagoon.address)
-    expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 1 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ unreportedVaults: 1 })
     service.table.reset()
     expect(kindsOf(await listEvents(service, both))).toEqual([['deposit.completed', 0]])
     expect(await throughOf(service, lagoon)).toBe(before)
     expect(await throughOf(service, other)).toBeGreaterThan(before)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect(kindsOf(await listEvents(service, both))).toEqual([
       ['deposit.completed', 0],
       ['deposit.pending', 0],
@@ -949,7 +951,7 @@ describe('If events of a vault cannot be reported to clients,', () => {
     expect(await failing(service, 'table')).toMatchObject({ unreportedVaults: 1, changedVaults: 1 })
     expect(await listEvents(service, lagoon.key)).toEqual([])
     for (let run = 0; run < 2; run += 1) {
-      expect(await refresh(BASE)).toMatchObject({ unreportedVaults: 0, changedVaults: 1 })
+      expect(await runRefreshChain(BASE)).toMatchObject({ unreportedVaults: 0, changedVaults: 1 })
       expect(await listEvents(service, lagoon.key)).toMatchObject([
         { type: 'vault.changed', final: true, data: { vaultAddress: lagoon.address } },
       ])

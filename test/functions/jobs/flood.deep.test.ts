@@ -7,7 +7,12 @@ import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
 import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
-import { buildDepositEvent, buildTransferEvent, createCountedChain, createVirtualClock } from '../../support/counted.ts'
+import {
+  buildDepositEvent,
+  buildTransferEvent,
+  createCountingChain,
+  createVirtualClock,
+} from '../../support/counted.ts'
 import { someVaults } from '../../support/job.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { openTables, TEST_TABLES } from '../../support/tables.ts'
@@ -28,7 +33,7 @@ describe('20,000 transfers of one unit in one of a hundred vaults', () => {
     '$where leave the other vaults recorded in the same run, and at most double the events read',
     async ({ blocks, gap }) => {
       const clock = createVirtualClock()
-      const chain = createCountedChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: 50 })
+      const chain = createCountingChain(clock, { mostCalls: 10, mostBlocks: 10_000, delayMs: 50 })
       const tables = openTables(memoryDynamo().dynamo, TEST_TABLES)
       const records = recordingStore(tables.deposits)
       const [openRequests, states] = [openRequestsStore(tables.deposits), stateStore(tables.deposits)]

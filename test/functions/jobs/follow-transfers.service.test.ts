@@ -13,12 +13,12 @@ import { createDepositJourney, createWithdrawalJourney } from '../../support/cro
 import { someContext } from '../../support/lambda.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import { listEvents, type ReceivedEvent } from '../../support/received-events.ts'
-import { type Report, refresh } from '../../support/records.ts'
+import { type RefreshReport, runRefreshChain } from '../../support/records.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { someTransfer } from '../../support/some-transfer.ts'
 import { test as base, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 
@@ -34,7 +34,7 @@ const test = base
       clock.pass(seconds)
       for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
       service.table.tries.length = 0
-      const report = (await handler({ chainId: ARBITRUM }, someContext())) as Report
+      const report = (await handler({ chainId: ARBITRUM }, someContext())) as RefreshReport
       const { openTransfers: open, endedTransfers: ended, unreportedVaults: unreported } = report
       const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
       const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
@@ -64,7 +64,7 @@ async function depositInto(vault: TestVault): Promise<void> {
 
 /** Starts a request that waits for its destination chain. The returned function ends the wait and returns the reply. */
 async function holdRequest(service: Service, ask: () => Promise<HttpReply>): Promise<() => Promise<HttpReply>> {
-  const destination = service.rpc[BASE] as Wire
+  const destination = service.rpc[BASE] as RecordingProxy
   const { promise, resolve } = Promise.withResolvers<void>()
   destination.bodies.length = 0
   destination.hold = promise
@@ -186,10 +186,10 @@ describe('A run of the job', () => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     const [transfer] = (await openKnown(transfers, vault, 1)) as [Transfer]
     await transfers.relayer.fill(transfer.deposit)
-    const destination = service.rpc[BASE] as Wire
+    const destination = service.rpc[BASE] as RecordingProxy
     destination.behaviour = 'answer 500'
     expect(await run()).toMatchObject({ ended: 0 })
-    expect(await refresh(ARBITRUM)).toMatchObject({ outcome: 'refreshed' })
+    expect(await runRefreshChain(ARBITRUM)).toMatchObject({ outcome: 'refreshed' })
     destination.behaviour = 'pass'
     expect(await run(3_600)).toMatchObject({ ended: 1 })
   })

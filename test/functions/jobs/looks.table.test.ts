@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
-import { createCountedChain, createVirtualClock } from '../../support/counted.ts'
+import { createCountingChain, createVirtualClock } from '../../support/counted.ts'
 import { test as base } from '../../support/dynamo.ts'
-import { jobServices, listVaults, someVaults } from '../../support/job.ts'
+import { createJobServices, someVaults, storeVaults } from '../../support/job.ts'
 import { someWebhook } from '../../support/webhooks.ts'
 
 const BASE = 8453
@@ -15,10 +15,10 @@ const test = base.extend('minute', ({ tables }) => {
    */
   return async ({ vaults, webhook }: { vaults: number; webhook?: { of: string; finality: 'final' | 'latest' } }) => {
     const clock = createVirtualClock()
-    const chain = createCountedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
+    const chain = createCountingChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
     chain.state.head = 10_000
-    await listVaults(tables, someVaults(vaults), () => [CLIENT])
-    const { services } = jobServices(tables)
+    await storeVaults(tables, someVaults(vaults), () => [CLIENT])
+    const { services } = createJobServices(tables)
     if (webhook) await services.webhooks.add(webhook.of, someWebhook(webhook.of, webhook))
     const run = refreshChain({ ...services, getReader: () => chain.reader, now: clock.now, sleep: clock.wait })
     const time = { remainingMs: () => 50_000 }

@@ -6,14 +6,14 @@ import { copyVault } from '../../../sandbox/copies.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
-import type { Call } from '../../support/chain-answers.ts'
+import type { RpcCall } from '../../support/chain-answers.ts'
 import { someContext } from '../../support/lambda.ts'
-import { finalize, refresh, restoreRecords, scanRecords, viewsFor } from '../../support/records.ts'
+import { createUserViews, finalizeBlocks, restoreRecords, runRefreshChain, scanRecords } from '../../support/records.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { createEmptyBlocks, type EventFilter, type Silence } from '../../support/silence.ts'
+import { createEmptyBlocks, type EmptyBlocks, type EventFilter } from '../../support/silence.ts'
 import { call } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, type TestVault } from '../../support/vaults.ts'
-import { callsIn, type Wire } from '../../support/wire.ts'
+import { listRpcCalls, type RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const BASE = 8453
@@ -31,12 +31,12 @@ type QuietChain = Service['backends']['chains'][number] & {
 const realHead = async (chain: { rpcUrl: string }) =>
   Number((await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }]))[0])
 
-function quiet(service: Service, index: 0 | 1, silence: Silence): QuietChain {
+function quiet(service: Service, index: 0 | 1, silence: EmptyBlocks): QuietChain {
   const chain = service.backends.chains[index] as Service['backends']['chains'][number]
-  const wire = service.rpc[chain.chainId] as Wire
+  const wire = service.rpc[chain.chainId] as RecordingProxy
   silence.applyTo(wire)
   const pass = async (blocks: number) => silence.add(await realHead(chain), blocks)
-  const finalizeAll = async () => silence.told(await finalize(chain))
+  const finalizeAll = async () => silence.told(await finalizeBlocks(chain))
   return {
     ...chain,
     pass,
@@ -49,7 +49,7 @@ function quiet(service: Service, index: 0 | 1, silence: Silence): QuietChain {
     async record() {
       const final = await finalizeAll()
       for (let run = 0; run < 9; run += 1) {
-        const { through, behind } = await refresh(chain.chainId)
+        const { through, behind } = await runRefreshChain(chain.chainId)
         if ((through ?? 0) >= final && behind === 0) return
       }
       throw new Error('The records do not catch up with the chain')
@@ -58,7 +58,7 @@ function quiet(service: Service, index: 0 | 1, silence: Silence): QuietChain {
 }
 
 const test = base
-  .extend('rpc', ({ service }) => service.rpc[BASE] as Wire)
+  .extend('rpc', ({ service }) => service.rpc[BASE] as RecordingProxy)
   .extend('silence', () => createEmptyBlocks())
   .extend('chain', ({ service, silence }) => quiet(service, 0, silence))
   /** Creates a client with a Lagoon vault and a synchronous vault. Runs the job until it has recorded both vaults. */
@@ -71,10 +71,14 @@ const test = base
     })
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
     // Responses come from new containers, because older containers cache records from before the table was restored.
-    return { lagoon, sync, views: viewsFor(coldService, key) }
+    return { lagoon, sync, views: createUserViews(coldService, key) }
   })
 
-type Vaults = { readonly lagoon: TestVault; readonly sync: TestVault; readonly views: ReturnType<typeof viewsFor> }
+type Vaults = {
+  readonly lagoon: TestVault
+  readonly sync: TestVault
+  readonly views: ReturnType<typeof createUserViews>
+}
 
 /** Does every kind of user activity once. Eleven events make ledger entries, and the other events make none. */
 async function playEverything({ lagoon, sync }: Pick<Vaults, 'lagoon' | 'sync'>): Promise<void> {
@@ -115,8 +119,8 @@ function pickLasting(records: ReadonlyMap<string, Record<string, unknown>>) {
   return new Map([...records].filter(([key]) => !/ (STATE$|PROGRESS$|OPEN#|SNAPSHOT#|PRICE#|DAY#)/.test(key)))
 }
 
-const listEventCalls = (wire: Wire) =>
-  callsIn(wire)
+const listEventCalls = (wire: RecordingProxy) =>
+  listRpcCalls(wire)
     .flat()
     .filter(({ method }) => method === 'eth_getLogs')
     .map(({ params }) => params[0] as EventFilter)
@@ -128,13 +132,13 @@ type RpcResponse = { readonly id: number; readonly result?: unknown; readonly er
  * the node would return.
  */
 function refuseEvents(
-  wire: Wire,
+  wire: RecordingProxy,
   error: { readonly code: number; readonly message: string },
   isRefused: (filter: EventFilter, logs: readonly unknown[]) => boolean,
 ): void {
   const below = wire.rewrite
   wire.rewrite = (answer, request) => {
-    const calls: Call[] = JSON.parse(request)
+    const calls: RpcCall[] = JSON.parse(request)
     const refuse = ({ id, ...rest }: RpcResponse): RpcResponse => {
       const call = calls.find((candidate) => candidate.id === id)
       if (call?.method !== 'eth_getLogs' || !Array.isArray(rest.result)) return { id, ...rest }
@@ -150,7 +154,7 @@ describe('The job', () => {
     const before = await showUsers(vaults)
     const count = entriesIn(await scanRecords(service)).length
     const final = await chain.finalize()
-    const { entries, outcome, through, lagSeconds } = await refresh(BASE)
+    const { entries, outcome, through, lagSeconds } = await runRefreshChain(BASE)
     expect(outcome).toBe('refreshed')
     expect(through).toBeGreaterThanOrEqual(final)
     expect(lagSeconds).toBeGreaterThanOrEqual(120)
@@ -181,7 +185,7 @@ describe('The job', () => {
     const { listClientsOf } = listedVaultsStore(tables.clients)
     const before = await listClientsOf([vault])
     await tables.clients.deleteMany([chainVaultKey(vault), vaultClientsKey(vault)])
-    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 0 })
 
     vi.resetModules()
     const { handler } = await import('../../../functions/jobs/refresh-chain/handler.ts')
@@ -196,11 +200,11 @@ describe('The job', () => {
     const early = await scanRecords(service)
     // The node's tag "safe" already includes the block, but the block is too young to be final for the job.
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(6)] }])
-    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(early))
     expect(await showUsers(vaults)).toEqual(before)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     expect(await showUsers(vaults)).toEqual(before)
 
     // The block is now old enough to be final for the job, but the node's tag "safe" does not include it yet.
@@ -208,11 +212,11 @@ describe('The job', () => {
     expect(await chain.head()).toBeGreaterThan(last)
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [200] }])
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
-    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 0 })
     await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(1)] }])
-    expect(await refresh(BASE)).toMatchObject({ entries: 1 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 1 })
     const once = await scanRecords(service)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0, prices: 0, states: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0, prices: 0, states: 0 })
     expect(await scanRecords(service)).toEqual(once)
   })
 
@@ -224,14 +228,14 @@ describe('The job', () => {
     rpc.hold = new Promise<void>((resolve) => {
       release = resolve
     })
-    const runs = [refresh(BASE), refresh(BASE)]
+    const runs = [runRefreshChain(BASE), runRefreshChain(BASE)]
     await expect.poll(() => rpc.bodies.length).toBeGreaterThan(1)
     release()
     for (const { outcome } of await Promise.all(runs)) expect(outcome).toBe('refreshed')
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     const together = await scanRecords(service)
     await restoreRecords(service, start)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect(await scanRecords(service)).toEqual(together)
 
     // A slow run must not overwrite the progress that a parallel run has stored in the meantime.
@@ -241,15 +245,15 @@ describe('The job', () => {
       release = resolve
     })
     rpc.bodies.length = 0
-    const slow = refresh(BASE)
+    const slow = runRefreshChain(BASE)
     await expect.poll(() => rpc.bodies.length).toBeGreaterThan(0)
     rpc.hold = undefined
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     const undisturbed = await scanRecords(service)
     release()
     await slow
     expect(await scanRecords(service)).toEqual(undisturbed)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0 })
   })
 
   test('leaves no wrong record if killed at any write, and the next run makes the same records', async ({
@@ -264,7 +268,7 @@ describe('The job', () => {
     let kills = 0
     for (let count = 1; count < 60; count += 1) {
       table.killAt(count)
-      const outcome = await refresh(BASE).catch(() => undefined)
+      const outcome = await runRefreshChain(BASE).catch(() => undefined)
       table.reset()
       if (outcome) break
       kills += 1
@@ -273,13 +277,13 @@ describe('The job', () => {
     }
     expect(kills).toBeGreaterThanOrEqual(5)
     const killed = await scanRecords(service)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0, prices: 0, states: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', entries: 0, prices: 0, states: 0 })
     expect(await scanRecords(service)).toEqual(killed)
     expect(entriesIn(killed).length - entriesIn(start).length).toBe(11)
 
     // A run that is not killed must store the same records as the killed runs together.
     await restoreRecords(service, start)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     expect(await scanRecords(service)).toEqual(killed)
   })
 
@@ -288,21 +292,21 @@ describe('The job', () => {
     await chain.finalize()
     const start = await scanRecords(service)
     // The job keeps some seconds for its last writes. Less time is left, so the run records nothing.
-    expect(await refresh(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', entries: 0 })
+    expect(await runRefreshChain(BASE, { remainingMs: 4_000 })).toMatchObject({ outcome: 'refreshed', entries: 0 })
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(start))
-    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 11 })
   })
 
   test('makes no other records from the same blocks again', async ({ chain, vaults, service }) => {
     const start = await scanRecords(service)
     await playEverything(vaults)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 11 })
     const first = await scanRecords(service)
     // The job's progress for the vaults is set back, so the next run reads the same blocks again.
     const progress = [...start].filter(([key]) => key.endsWith(' PROGRESS'))
     await restoreRecords(service, new Map([...first, ...progress]))
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', entries: 11 })
     expect(await scanRecords(service)).toEqual(first)
   })
 })
@@ -320,7 +324,7 @@ describe('A vault whose symbol exceeds the size of a record', () => {
     const bad = await openLagoonVault(service, { generation: '0.5' })
     await callRpc(chain, [{ method: 'anvil_setCode', params: [bad.address, LONG_SYMBOL] }])
     await lagoon.request(ALICE.address, 5_000_000n)
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', states: 2 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', states: 2 })
     const records = await scanRecords(service)
     const stateOf = ({ address }: TestVault) => records.get(`VAULT#${BASE}#${address} STATE`)?.['state']
     expect(stateOf(lagoon)).toMatchObject({ pendingDeposits: '5000000' })
@@ -373,7 +377,7 @@ describe('A third party that sends thousands of units of shares', () => {
     await sync.approve(BOB.address, 1_000_000n)
     await sync.act(BOB.address, 'deposit', 1_000_000n, BOB.address)
     await chain.finalize()
-    const report = await refresh(BASE)
+    const report = await runRefreshChain(BASE)
     expect(report).toMatchObject({ behind: 0, entries: 1 })
     service.pass(31)
     // The job does not record transfers of shares worth less than one unit of the asset, so no total changes.
@@ -406,11 +410,11 @@ describe('If a node limits calls for events, no event is missed:', () => {
     // The response is complete, although the unrecorded blocks exceed the node's limit for one event query.
     expect(await showUsers(vaults)).toEqual(before)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', entries: 22 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', entries: 22 })
     expect(await showUsers(vaults)).toEqual(before)
     chain.calm()
     expect(await showUsers(vaults)).toEqual(before)
-    expect(await refresh(BASE)).toMatchObject({ entries: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 0 })
   })
 
   test('a refusal of all calls makes the run fail by name, and the next run records everything', async ({
@@ -423,10 +427,10 @@ describe('If a node limits calls for events, no event is missed:', () => {
     await chain.finalize()
     const start = await scanRecords(service)
     refuseEvents(rpc, { code: -32000, message: 'the past is pruned' }, () => true)
-    await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+    await expect(runRefreshChain(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
     expect(await scanRecords(service)).toEqual(start)
     chain.calm()
-    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 11 })
   })
 
   test.for(['lost', 'lost in part', 'cut off'] as const)(
@@ -438,10 +442,10 @@ describe('If a node limits calls for events, no event is missed:', () => {
       if (how === 'lost') rpc.behaviour = 'answer an empty batch'
       else if (how === 'cut off') rpc.rewrite = (answer) => answer.slice(0, answer.length / 2)
       else rpc.rewrite = (answer) => JSON.stringify((JSON.parse(answer) as unknown[]).slice(1))
-      await expect(refresh(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
+      await expect(runRefreshChain(BASE)).rejects.toMatchObject({ code: 'upstream_bad_answer' })
       expect(pickLasting(await scanRecords(service))).toEqual(pickLasting(start))
       chain.calm()
-      expect(await refresh(BASE)).toMatchObject({ entries: 11 })
+      expect(await runRefreshChain(BASE)).toMatchObject({ entries: 11 })
     },
   )
 
@@ -450,24 +454,24 @@ describe('If a node limits calls for events, no event is missed:', () => {
     await chain.record()
     const before = await showUsers(vaults)
     const recorded = await scanRecords(service)
-    const { through } = await refresh(BASE)
+    const { through } = await runRefreshChain(BASE)
     const below = rpc.rewriteRequest
     const real = await realHead(chain)
     rpc.rewriteRequest = (request) => {
-      const calls: Call[] = JSON.parse(below?.(request) ?? request)
-      const behind = (call: Call): Call =>
+      const calls: RpcCall[] = JSON.parse(below?.(request) ?? request)
+      const behind = (call: RpcCall): RpcCall =>
         call.method === 'eth_getBlockByNumber' && !String(call.params[0]).startsWith('0x')
           ? { ...call, params: [numberToHex(real - 20), false] }
           : call
       return JSON.stringify(calls.map(behind))
     }
-    expect(await refresh(BASE)).toMatchObject({ outcome: 'refreshed', through, entries: 0, behind: 0 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ outcome: 'refreshed', through, entries: 0, behind: 0 })
     expect(pickLasting(await scanRecords(service))).toEqual(pickLasting(recorded))
     chain.calm()
     expect(await showUsers(vaults)).toEqual(before)
     await playEverything(vaults)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ entries: 11 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 11 })
   })
 })
 
@@ -481,7 +485,7 @@ describe('When a reorganisation removes blocks', () => {
 
     await vaults.lagoon.request(ALICE.address, 7_000_000n)
     await vaults.sync.act(ALICE.address, 'transfer', BOB.address, 1_000_000n)
-    await refresh(BASE)
+    await runRefreshChain(BASE)
     const orphaned = await showUsers(vaults)
     expect(orphaned).not.toEqual(settled)
     expect(entriesIn(await scanRecords(service))).toEqual(entriesIn(recorded))
@@ -493,7 +497,7 @@ describe('When a reorganisation removes blocks', () => {
     expect(other).not.toEqual(orphaned)
     expect(other).not.toEqual(settled)
     await chain.finalize()
-    expect(await refresh(BASE)).toMatchObject({ entries: 1 })
+    expect(await runRefreshChain(BASE)).toMatchObject({ entries: 1 })
     expect(await showUsers(vaults)).toEqual(other)
     const after = await scanRecords(service)
     for (const key of entriesIn(recorded)) expect(after.get(key)).toEqual(recorded.get(key))
@@ -520,12 +524,12 @@ describe('One run', () => {
 
     // The first two runs store the current hour's price of every vault. The measured runs then need to read no such
     // price.
-    for (let run = 0; run < 2; run += 1) await refresh(BASE)
+    for (let run = 0; run < 2; run += 1) await runRefreshChain(BASE)
     const runOver = async () => {
       await depositInto(chain, asset, made, 100)
       await chain.finalize()
       rpc.bodies.length = 0
-      const { entries, vaults } = await refresh(BASE)
+      const { entries, vaults } = await runRefreshChain(BASE)
       expect(entries).toBe(100)
       expect(vaults).toBeGreaterThanOrEqual(50)
       return rpc.bodies.length
@@ -549,7 +553,7 @@ describe('A run after a day', () => {
     await playEverything(vaults)
     const before = await showUsers(vaults)
     await chain.finalize()
-    const report = await refresh(BASE)
+    const report = await runRefreshChain(BASE)
     expect(report).toMatchObject({ outcome: 'refreshed', entries: 22, behind: 0 })
     expect(await showUsers(vaults)).toEqual(before)
     expect(entriesIn(await scanRecords(service)).length).toBeGreaterThanOrEqual(22)
@@ -562,7 +566,7 @@ describe('A vault that is added after its chain is recorded', () => {
 
   test('is recorded from its first block, shown meanwhile, and delays no other vault', async ({ service }) => {
     const chain = quiet(service, 1, createEmptyBlocks())
-    const rpc = service.rpc[ARBITRUM] as Wire
+    const rpc = service.rpc[ARBITRUM] as RecordingProxy
     const open = () => openLagoonVault(service, { generation: '0.5', chainId: ARBITRUM })
     const early = await open()
     const late: Address[] = []
@@ -575,7 +579,7 @@ describe('A vault that is added after its chain is recorded', () => {
 
     // The client gets seven more vaults. The node fails to return the past events of six of the new vaults.
     const key = await service.createClient(late.map((address) => ({ chainId: ARBITRUM, address })))
-    const views = viewsFor(service, key)
+    const views = createUserViews(service, key)
     // The good vault has the highest address. A job that stopped at the first failing vault would not reach it.
     const [good, ...bad] = late.toSorted().toReversed() as [Address, ...Address[]]
     const faithful = rpc.rewrite
@@ -590,17 +594,17 @@ describe('A vault that is added after its chain is recorded', () => {
     expect(await positionIn(good)).toMatchObject({ totalDepositedAssets: '1000000', depositCount: 1 })
     await early.request(ALICE.address, 1_000_000n)
     const final = await chain.finalize()
-    const report = await refresh(ARBITRUM)
+    const report = await runRefreshChain(ARBITRUM)
     expect(report).toMatchObject({ behind: 6, entries: 2 })
     expect(report.through).toBeGreaterThanOrEqual(final)
     for (const vault of [good, bad[0] as Address]) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
 
     // The node now returns all past events, so the next run records the six vaults.
     rpc.rewrite = faithful
-    expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 6 })
+    expect(await runRefreshChain(ARBITRUM)).toMatchObject({ behind: 0, entries: 6 })
     await chain.finalize()
     rpc.bodies.length = 0
-    expect(await refresh(ARBITRUM)).toMatchObject({ behind: 0, entries: 0 })
+    expect(await runRefreshChain(ARBITRUM)).toMatchObject({ behind: 0, entries: 0 })
     expect(listEventCalls(rpc)).toHaveLength(1)
     for (const vault of late) expect(await positionIn(vault)).toMatchObject({ depositCount: 1 })
   })

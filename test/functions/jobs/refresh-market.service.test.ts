@@ -1,11 +1,25 @@
 import { describe, expect } from 'vitest'
 import { refreshMarket } from '../../../functions/jobs/refresh-market/handler.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { ALL_PRICES, MARKET, pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import {
+  EXCHANGE_RATES_KEY,
+  MARKET_DATA_KEY,
+  PRICES_KEYS,
+  pricesKey,
+  tokensKey,
+} from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken, TokenPrice } from '../../../lib/markets/coin.ts'
 import type { PriceSources } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, someSource, USDC } from '../../support/markets.ts'
+import {
+  test as base,
+  CLOCK_START,
+  DAI,
+  rewriteJson,
+  SOURCE_FAILURES,
+  someSource,
+  USDC,
+} from '../../support/markets.ts'
 
 type Row = { id: string; current_price: unknown; price_change_percentage_24h: unknown }
 type Llama = { coins: Record<string, { price: number; timestamp: number }> }
@@ -97,19 +111,19 @@ describe('A run', () => {
     expect(askedOf('coinGecko').toSorted()).toEqual([...Array(4).fill('/coins/markets'), '/simple/price'])
     expect(askedOf('defiLlama')).toEqual([
       `/prices/current/base:${DAI.address}`,
-      `/prices/historical/${START / 1000 - DAY}/base:${DAI.address}`,
+      `/prices/historical/${CLOCK_START / 1000 - DAY}/base:${DAI.address}`,
     ])
-    const { market, rates } = await cache.get({ market: MARKET, rates: RATES })
+    const { market, rates } = await cache.get({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY })
     expect(new Set(market?.value.map(({ id }) => id)).size).toBe(COINS)
     expect(rates?.value.usd).toEqual({ now: 1, dayAgo: 1 })
     expect(rates?.value.eur?.now).toBeGreaterThan(0.5)
 
     const ether = market?.value.find(({ id }) => id === 'ethereum')
     const { native, [DAI.address]: dai } = await prices()
-    expect(native).toMatchObject({ now: ether?.price, at: START })
+    expect(native).toMatchObject({ now: ether?.price, at: CLOCK_START })
     expect((native?.now ?? 0) / (native?.dayAgo ?? 1)).toBeCloseTo(1 + (ether?.change24h ?? 0) / 100, 9)
-    expect(dai).toEqual({ now: expect.closeTo(1, 1), dayAgo: expect.closeTo(1, 1), at: START })
-    const kept = await cache.get(ALL_PRICES)
+    expect(dai).toEqual({ now: expect.closeTo(1, 1), dayAgo: expect.closeTo(1, 1), at: CLOCK_START })
+    const kept = await cache.get(PRICES_KEYS)
     for (const { key } of CHAINS) expect(kept[`prices ${key}`]).toMatchObject({ isStale: false })
   })
 
@@ -206,7 +220,7 @@ describe('A price that jumps tenfold within an hour', () => {
           olderPrices: 0,
           outliers: OF_ETHER,
         })
-        expect((await prices())['native']).toMatchObject({ now: 3000, at: START })
+        expect((await prices())['native']).toMatchObject({ now: 3000, at: CLOCK_START })
       }
       expect(await run({ after: 1 })).toMatchObject({ prices: PRICES, outliers: 0 })
       expect((await prices())['native']?.now).toBe(wrong)
@@ -239,7 +253,7 @@ describe('A price that jumps tenfold within an hour', () => {
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
     // The stored market data of a known token confirm this price, so the job accepts it.
     await cache.put(tokensKey('base-mainnet'), known)
-    await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: START } })
+    await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: CLOCK_START } })
     tellLlama(`base:${DAI.address}`, 1.1)
     expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 0 })
     expect((await prices())[DAI.address]?.now).toBe(1.1)
@@ -263,7 +277,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
     clock,
   }) => {
     await run()
-    const before = await cache.get({ market: MARKET, rates: RATES })
+    const before = await cache.get({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY })
     fakes.coinGecko.rewrite = fail
     expect(await run({ after: 600 })).toEqual({
       coins: null,
@@ -274,7 +288,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
       failures: ['market', 'rates'],
       lagSeconds: 600,
     })
-    expect(await cache.get({ market: MARKET, rates: RATES })).toEqual(before)
+    expect(await cache.get({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY })).toEqual(before)
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
   })
 
@@ -322,7 +336,7 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
 
   test('and the other does too, the run fails and all stays as it was', async ({ run, cache, fakes }) => {
     await run()
-    const questions = { market: MARKET, rates: RATES, BASE }
+    const questions = { market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY, BASE }
     const before = await cache.get(questions)
     for (const source of [fakes.coinGecko, fakes.defiLlama]) source.rewrite = fail
     await expect(run({ after: 60 })).rejects.toMatchObject({ code: expect.stringMatching(/^upstream_/) })
@@ -337,7 +351,7 @@ describe('Rates', () => {
       pathname.endsWith('/simple/price') ? { bitcoin: { usd: 90_000, eur: 80_000 } } : body,
     )
     expect(await run({ after: 300 })).toMatchObject({ currencies: null, failures: ['rates'], lagSeconds: 300 })
-    const { rates } = await cache.get({ rates: RATES })
+    const { rates } = await cache.get({ rates: EXCHANGE_RATES_KEY })
     expect(Object.keys(rates?.value ?? {})).toHaveLength(currencies ?? 0)
   })
 })
@@ -354,13 +368,13 @@ describe('A market', () => {
       pathname.endsWith('/coins/markets') ? change(body as Row[], searchParams.get('page')) : body,
     )
     expect(await run({ after: 300 })).toMatchObject({ coins: null, failures: ['market'], lagSeconds: 300 })
-    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(COINS)
+    expect((await cache.get({ market: MARKET_DATA_KEY })).market?.value).toHaveLength(COINS)
   })
 
   test('with one failed page is not stored', async ({ run, fakes, cache }) => {
     fakes.coinGecko.rewrite = (reply, { url }) => (url.searchParams.get('page') === '2' ? 'hang up' : reply)
     expect(await run()).toMatchObject({ coins: null, failures: ['market'], lagSeconds: DAY })
-    expect((await cache.get({ market: MARKET })).market).toBeUndefined()
+    expect((await cache.get({ market: MARKET_DATA_KEY })).market).toBeUndefined()
   })
 
   test('lists a coin from two pages once', async ({ run, fakes, cache }) => {
@@ -371,7 +385,7 @@ describe('A market', () => {
       return searchParams.get('page') === '3' ? first : body
     })
     expect(await run()).toMatchObject({ coins: COINS })
-    expect((await cache.get({ market: MARKET })).market?.value).toHaveLength(COINS)
+    expect((await cache.get({ market: MARKET_DATA_KEY })).market?.value).toHaveLength(COINS)
   })
 })
 
@@ -386,7 +400,7 @@ describe('Prices of a chain', () => {
     )
     expect(report.lagSeconds).toBe(900)
     const { ETH, BASE: base } = await cache.get({ ETH: pricesKey('eth-mainnet'), BASE })
-    expect(ETH).toMatchObject({ asOf: new Date(START), isStale: true })
+    expect(ETH).toMatchObject({ asOf: new Date(CLOCK_START), isStale: true })
     expect(base?.isStale).toBe(false)
   })
 

@@ -15,9 +15,9 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { someContext } from '../../support/lambda.ts'
 import { overrideStorage, readStateChanges } from '../../support/lies.ts'
 import { listEvents, type ReceivedEvent } from '../../support/received-events.ts'
-import { finalize } from '../../support/records.ts'
+import { finalizeBlocks } from '../../support/records.ts'
 import { test as base, USERS } from '../../support/service.ts'
-import { startWire, type Wire } from '../../support/wire.ts'
+import { type RecordingProxy, startRecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
@@ -185,7 +185,7 @@ describe('What a user can claim', () => {
     const key = await rewards.createClient()
     await rewards.grant(ALICE.address, 3)
     await rewards.ask(key, ALICE.address)
-    const [honest, other] = [service.rpc[BASE] as Wire, await startWire(rewards.chain.rpcUrl)]
+    const [honest, other] = [service.rpc[BASE] as RecordingProxy, await startRecordingProxy(rewards.chain.rpcUrl)]
     onTestFinished(other.stop)
     const getReader = createAgreedReaders(
       { [BASE]: [honest.url, other.url] },
@@ -254,7 +254,7 @@ describe('What a user can claim', () => {
     const account = someAccount()
     await rewards.grant(account, 3)
     await rewards.ask(key, account)
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     wire.behaviour = 'answer 500'
     await expect(rewards.run()).rejects.toMatchObject({ code: 'upstream_unavailable' })
     wire.behaviour = 'pass'
@@ -303,7 +303,7 @@ describe('A claim', () => {
     // The contract accepts a second claim of the same amount. It pays nothing, but emits the event of a claim again.
     await sendAgain()
     expect(await rewards.run()).toMatchObject({ claimed: 0 })
-    await finalize(rewards.chain)
+    await finalizeBlocks(rewards.chain)
     expect(await rewards.run()).toMatchObject({ claimed: 1 })
     const events = await rewards.eventsOf(key)
     expect(events.slice(1)).toMatchObject([
@@ -332,15 +332,15 @@ describe('A claim', () => {
     await rewards.claim(key, ALICE)
     await rewards.run()
     await callRpc(rewards.chain, [{ method: 'evm_revert', params: [snapshot] }])
-    await finalize(rewards.chain)
+    await finalizeBlocks(rewards.chain)
     expect(await rewards.run()).toMatchObject({ claimed: 0 })
     await rewards.claim(key, ALICE)
-    await finalize(rewards.chain)
+    await finalizeBlocks(rewards.chain)
     expect(await rewards.run()).toMatchObject({ claimed: 1 })
   })
 
   test('costs no call to the chain while no account is watched', async ({ rewards, service }) => {
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     wire.bodies.length = 0
     expect(await rewards.run()).toMatchObject({ outcome: 'refreshed', claimed: 0 })
     expect(wire.bodies).toEqual([])
@@ -354,7 +354,7 @@ describe('A claim', () => {
     await service.tables.deposits.deleteRange({ partition: `WATCHED#${BASE}#${ALICE.address}` }, () => false)
     await rewards.run()
     await rewards.claim(key, ALICE)
-    await finalize(rewards.chain)
+    await finalizeBlocks(rewards.chain)
     await rewards.grant(ALICE.address, 3)
     service.pass(6 * MINUTES)
     await rewards.ask(key, ALICE.address)
@@ -373,7 +373,7 @@ test('Each event is reported once although a run is killed at any point', async 
     }
     await rewards.ask(keys[0] ?? '', BOB.address)
     await rewards.claim(keys[0] ?? '', ALICE)
-    await finalize(rewards.chain)
+    await finalizeBlocks(rewards.chain)
     return keys
   }
   const [key = '', other = ''] = await service.restore('claimed', build)

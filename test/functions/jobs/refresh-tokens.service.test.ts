@@ -2,11 +2,11 @@ import { describe, expect } from 'vitest'
 import { refreshTokens } from '../../../functions/jobs/refresh-tokens/handler.ts'
 import type { SharedCache } from '../../../lib/cache/cache.ts'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { ALL_TOKENS, COIN_IDS, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { COIN_IDS_KEY, TOKENS_KEYS, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { test as base, DAI, rewriteJson, SOURCE_FAILURES, START, USDC } from '../../support/markets.ts'
+import { test as base, CLOCK_START, DAI, rewriteJson, SOURCE_FAILURES, USDC } from '../../support/markets.ts'
 
 type List = { tokens: Record<string, unknown[]> }
 
@@ -38,9 +38,9 @@ describe('A run', () => {
       [USDC.address, 'usd-coin'],
       [DAI.address, 'dai'],
     ])
-    const kept = await cache.get(ALL_TOKENS)
+    const kept = await cache.get(TOKENS_KEYS)
     for (const { key, nativeCoin } of CHAINS) {
-      expect(kept[`tokens ${key}`]).toMatchObject({ asOf: new Date(START), isStale: false })
+      expect(kept[`tokens ${key}`]).toMatchObject({ asOf: new Date(CLOCK_START), isStale: false })
       expect(kept[`tokens ${key}`]?.value[0]).toMatchObject({ address: 'native', coinGeckoId: nativeCoin.coinGeckoId })
     }
   })
@@ -98,7 +98,7 @@ describe('A chain', () => {
       expect(lines).toMatchObject([{ level: 'WARN', chain: 'base-mainnet' }])
       expect(await keptIds()).toEqual(before)
       const kept = await cache.get({ BASE, other: tokensKey('eth-mainnet') })
-      expect(kept.BASE?.asOf).toEqual(new Date(START))
+      expect(kept.BASE?.asOf).toEqual(new Date(CLOCK_START))
       expect(kept.other?.asOf).toEqual(new Date(clock.now()))
     },
   )
@@ -127,7 +127,8 @@ describe('A chain', () => {
 })
 
 describe('The list of all coins', () => {
-  const ids = async (cache: { get: SharedCache['get'] }) => (await cache.get({ COIN_IDS })).COIN_IDS?.value
+  const ids = async (cache: { get: SharedCache['get'] }) =>
+    (await cache.get({ COIN_IDS: COIN_IDS_KEY })).COIN_IDS?.value
 
   test('is stored with every coin once', async ({ world, cache }) => {
     await refreshTokens(world)

@@ -12,8 +12,8 @@ import { yieldLookup } from '../../../lib/vaults/yields.ts'
 import {
   buildDepositEvent,
   buildTransferEvent,
-  createCountedChain,
-  createCountedTables,
+  createCountingChain,
+  createCountingTables,
   createVirtualClock,
 } from '../../support/counted.ts'
 
@@ -38,8 +38,8 @@ const digest = stateDigest(buildVaultState({ sharePrice: 1_000_000n, totalAssets
 
 function buildCountedJob(limits: { mostCalls: number; mostBlocks: number }) {
   const clock = createVirtualClock()
-  const chain = createCountedChain(clock, { ...limits, delayMs: 50 })
-  const { tables, requests } = createCountedTables(clock, 50)
+  const chain = createCountingChain(clock, { ...limits, delayMs: 50 })
+  const { tables, requests } = createCountingTables(clock, 50)
   const records = recordingStore(tables.deposits)
   const openRequests = openRequestsStore(tables.deposits)
   const states = stateStore(tables.deposits)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { yieldLookup } from '../../../lib/vaults/yields.ts'
-import { createCountedChain, createVirtualClock } from '../../support/counted.ts'
-import { jobServices, listVaults, someVaults } from '../../support/job.ts'
+import { createCountingChain, createVirtualClock } from '../../support/counted.ts'
+import { createJobServices, someVaults, storeVaults } from '../../support/job.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
 import { openTables, TEST_TABLES } from '../../support/tables.ts'
 
@@ -12,11 +12,11 @@ const BLOCKS_PER_MINUTE = 300
 test('A silent minute of a hundred new vaults takes ten table requests until all have prices, then six', async () => {
   const memory = memoryDynamo()
   const tables = openTables(memory.dynamo, TEST_TABLES)
-  await listVaults(tables, someVaults(VAULTS), (index) => [String(1_000_000_000 + (index % 3))])
+  await storeVaults(tables, someVaults(VAULTS), (index) => [String(1_000_000_000 + (index % 3))])
   const clock = createVirtualClock()
-  const chain = createCountedChain(clock, { mostCalls: 1_000, mostBlocks: 10_000, delayMs: 50 })
+  const chain = createCountingChain(clock, { mostCalls: 1_000, mostBlocks: 10_000, delayMs: 50 })
   chain.state.head = 100_000
-  const { services: stores } = jobServices(tables)
+  const { services: stores } = createJobServices(tables)
   const getYield = yieldLookup({ ...stores, now: clock.now })
   const run = refreshChain({ ...stores, getYield, getReader: () => chain.reader, now: clock.now })
   const minutes: number[] = []

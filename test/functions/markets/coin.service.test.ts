@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest'
 import { getCoin } from '../../../functions/markets/coin/handler.ts'
 import { searchCoins } from '../../../functions/markets/search/handler.ts'
-import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
 import type { PriceSources } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { test as base, CALL, SOURCE_FAILURES, START, someSource } from '../../support/markets.ts'
+import { test as base, CALL_CONTEXT, CLOCK_START, SOURCE_FAILURES, someSource } from '../../support/markets.ts'
 
 const BITCOIN: MarketCoin = {
   id: 'bitcoin',
@@ -23,21 +23,21 @@ const UNPRICED: MarketCoin = { ...BITCOIN, id: 'ethereum', price: null, marketCa
 
 const test = base
   .extend('world', async ({ world }) => {
-    await world.cache.put(MARKET, [BITCOIN, UNPRICED])
-    await world.cache.put(RATES, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.9 } })
+    await world.cache.put(MARKET_DATA_KEY, [BITCOIN, UNPRICED])
+    await world.cache.put(EXCHANGE_RATES_KEY, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.9 } })
     return world
   })
   .extend(
     'coinById',
     ({ world }) =>
       (id: string, currency: Currency, priceSources: PriceSources = world.priceSources) =>
-        getCoin({ ...world, priceSources })({ ...CALL, path: { id }, query: { currency } }),
+        getCoin({ ...world, priceSources })({ ...CALL_CONTEXT, path: { id }, query: { currency } }),
   )
   .extend(
     'search',
     ({ world }) =>
       (search: string, currency: Currency) =>
-        searchCoins(world)({ ...CALL, query: { currency }, body: { search } }),
+        searchCoins(world)({ ...CALL_CONTEXT, query: { currency }, body: { search } }),
   )
 
 /** Fields that are null unless CoinGecko's endpoint for a single coin was read. */
@@ -54,14 +54,14 @@ const BARE = {
   name: 'Bitcoin',
   image: 'https://images.example/bitcoin.png',
   market_cap_rank: 1,
-  last_updated: new Date(START),
+  last_updated: new Date(CLOCK_START),
 }
 
 describe('A coin', () => {
   test('is fresh for a minute', async ({ world, clock, coinById }) => {
     await coinById('bitcoin', 'eur')
     clock.pass(59)
-    expect(await coinById('bitcoin', 'eur')).toMatchObject({ asOf: new Date(START), isStale: false })
+    expect(await coinById('bitcoin', 'eur')).toMatchObject({ asOf: new Date(CLOCK_START), isStale: false })
     clock.pass(1)
     expect(await coinById('bitcoin', 'eur')).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
     expect(world.fakes.coinGecko.requests).toHaveLength(2)
@@ -72,7 +72,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
   test('a coin comes from the cached market, converted', async ({ world, coinById }) => {
     world.fakes.coinGecko.rewrite = fail
     const { value, isStale, asOf } = await coinById('bitcoin', 'eur')
-    expect({ isStale, asOf }).toEqual({ isStale: false, asOf: new Date(START) })
+    expect({ isStale, asOf }).toEqual({ isStale: false, asOf: new Date(CLOCK_START) })
     expect(value).toEqual({
       ...BARE,
       id: 'bitcoin',
@@ -92,9 +92,9 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     await search('BITcoin', 'eur')
     world.fakes.coinGecko.rewrite = fail
     clock.pass(3601)
-    await world.cache.put(MARKET, [BITCOIN])
+    await world.cache.put(MARKET_DATA_KEY, [BITCOIN])
     const { value, isStale, asOf } = await search('bitcoin', 'eur')
-    expect({ isStale, asOf }).toEqual({ isStale: true, asOf: new Date(START) })
+    expect({ isStale, asOf }).toEqual({ isStale: true, asOf: new Date(CLOCK_START) })
     expect(value).toMatchObject([
       { id: 'bitcoin', current_price: 72_000, price_change_percentage_24h: expect.closeTo(11.111111111, 8) },
     ])
@@ -141,9 +141,9 @@ describe('While CoinGecko is down,', () => {
       world.fakes.defiLlama.rewrite = () => 'hang up'
       clock.pass(3601)
       expect(await coinById('bitcoin', 'usd')).toMatchObject({
-        value: { current_price: BITCOIN.price, last_updated: new Date(START) },
+        value: { current_price: BITCOIN.price, last_updated: new Date(CLOCK_START) },
         isStale: true,
-        asOf: new Date(START),
+        asOf: new Date(CLOCK_START),
       })
     },
   )
@@ -177,10 +177,10 @@ describe('While CoinGecko is down,', () => {
     const { value } = await coinById('bitcoin', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
     clock.pass(61)
-    expect(await coinById('bitcoin', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
+    expect(await coinById('bitcoin', 'eur')).toEqual({ value, asOf: new Date(CLOCK_START), isStale: true })
     clock.pass(60)
-    await world.cache.put(MARKET, [BITCOIN])
-    await world.cache.put(RATES, { eur: { now: 0.8 } })
+    await world.cache.put(MARKET_DATA_KEY, [BITCOIN])
+    await world.cache.put(EXCHANGE_RATES_KEY, { eur: { now: 0.8 } })
     expect(await coinById('bitcoin', 'eur')).toMatchObject({
       value: { current_price: 72_000, high_24h: null },
       asOf: new Date(clock.now()),
@@ -193,7 +193,7 @@ describe('While CoinGecko is down,', () => {
     const { value } = await coinById('made-up-coin-200', 'eur')
     world.fakes.coinGecko.rewrite = () => 'hang up'
     clock.pass(23 * 3600)
-    expect(await coinById('made-up-coin-200', 'eur')).toEqual({ value, asOf: new Date(START), isStale: true })
+    expect(await coinById('made-up-coin-200', 'eur')).toEqual({ value, asOf: new Date(CLOCK_START), isStale: true })
   })
 })
 

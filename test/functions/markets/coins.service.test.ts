@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { MARKET, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { MARKET_DATA_KEY, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
-import { test as base, get } from '../../support/market-service.ts'
+import { test as base, requestPortfolio } from '../../support/market-service.ts'
 import { rewriteJson } from '../../support/markets.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { CODE_POINT } from '../../support/texts.ts'
 
 const SEARCH = '/portfolio-indexor/markets/coins/search'
@@ -21,7 +21,7 @@ describe('A coin', () => {
     const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
     const tokens = [{ ...token, address, coinGeckoId: 'usd-coin' }]
     await markets.cacheAt().put(tokensKey('base-mainnet'), tokens)
-    const { status, headers, body } = await get(service, '/markets/coins/usd-coin?currency=Jpy')
+    const { status, headers, body } = await requestPortfolio(service, '/markets/coins/usd-coin?currency=Jpy')
     expect(status).toBe(200)
     expect(headers.get('age')).toBe('0')
     expect(headers.get('cache-control')).toBe(`public, max-age=${60 + Number(headers.get('age'))}`)
@@ -52,16 +52,19 @@ describe('A coin', () => {
   })
 
   test('is fetched once, however many requests come in parallel', async ({ service, markets }) => {
-    const all = await Promise.all(Array.from({ length: 10 }, () => get(service, '/markets/coins/ethereum')))
+    const all = await Promise.all(
+      Array.from({ length: 10 }, () => requestPortfolio(service, '/markets/coins/ethereum')),
+    )
     for (const { status, body } of all) expect([status, body]).toEqual([200, all[0]?.body])
     expect(markets.asked()).toHaveLength(1)
   })
 
   test('that no source knows is not found, and this is cached', async ({ service, markets }) => {
-    for (const _ of [1, 2]) expectError(await get(service, '/markets/coins/no-such-coin'), 'coin_not_found')
+    for (const _ of [1, 2])
+      expectError(await requestPortfolio(service, '/markets/coins/no-such-coin'), 'coin_not_found')
     expect(markets.asked()).toHaveLength(1)
     for (const id of ['bitcoin%2Cethereum', '%23', '..%2Fcoins', 'Bitcoin%20', '%F0%9F%92%A9']) {
-      expectError(await get(service, `/markets/coins/${id}`), 'coin_not_found')
+      expectError(await requestPortfolio(service, `/markets/coins/${id}`), 'coin_not_found')
     }
   })
 
@@ -70,12 +73,12 @@ describe('A coin', () => {
     markets,
   }) => {
     await markets.refresh()
-    expect((await get(coldService, '/markets/coins/bitcoin')).status).toBe(200)
+    expect((await requestPortfolio(coldService, '/markets/coins/bitcoin')).status).toBe(200)
     coldService.table.reset()
     markets.coinGecko.requests.length = 0
     for (let i = 0; i < 50; i += 1) {
-      expectError(await get(coldService, `/markets/coins/made-up-${i}`), 'coin_not_found')
-      expectError(await get(coldService, `/token/id/made-up-${i}`), 'token_not_found')
+      expectError(await requestPortfolio(coldService, `/markets/coins/made-up-${i}`), 'coin_not_found')
+      expectError(await requestPortfolio(coldService, `/token/id/made-up-${i}`), 'token_not_found')
     }
     expect(markets.asked()).toEqual([])
     // Table requests that identify the caller are not counted. The search itself reads the list of coins at most
@@ -83,7 +86,7 @@ describe('A coin', () => {
     const ofCaller = /^Query$|rate#/
     const others = coldService.table.tries.filter(({ action, body }) => !ofCaller.test(action) && !ofCaller.test(body))
     expect(others.length).toBeLessThanOrEqual(1)
-    expect((await get(coldService, '/token/id/bitcoin?days=1')).status).toBe(200)
+    expect((await requestPortfolio(coldService, '/token/id/bitcoin?days=1')).status).toBe(200)
   })
 
   test('of the list that CoinGecko suddenly omits comes from the cache, or is an upstream error', async ({
@@ -92,20 +95,20 @@ describe('A coin', () => {
   }) => {
     await markets.refresh()
     rewriteJson(markets.coinGecko, (body, { pathname }) => (pathname.endsWith('/coins/markets') ? [] : body))
-    const { status, body } = await get(coldService, '/markets/coins/bitcoin')
+    const { status, body } = await requestPortfolio(coldService, '/markets/coins/bitcoin')
     expect([status, body.name]).toEqual([200, 'Bitcoin (made-up price)'])
     markets.forget()
-    await markets.cacheAt().put(MARKET, [])
-    expectError(await get(coldService, '/markets/coins/ethereum'), 'upstream_bad_answer')
+    await markets.cacheAt().put(MARKET_DATA_KEY, [])
+    expectError(await requestPortfolio(coldService, '/markets/coins/ethereum'), 'upstream_bad_answer')
   })
 
   test('with an impossible id is not found without a fetch', async ({ service, markets }) => {
-    expectError(await get(service, `/markets/coins/${'x'.repeat(129)}`), 'coin_not_found', ['id'])
+    expectError(await requestPortfolio(service, `/markets/coins/${'x'.repeat(129)}`), 'coin_not_found', ['id'])
     expect(markets.asked()).toEqual([])
   })
 
   test('without a price is not found', async ({ service }) => {
-    expectError(await get(service, '/markets/coins/made-up-coin-290'), 'coin_not_found')
+    expectError(await requestPortfolio(service, '/markets/coins/made-up-coin-290'), 'coin_not_found')
   })
 })
 
@@ -233,7 +236,7 @@ describe('Random requests never break', () => {
     await fc.assert(
       fc.asyncProperty(path, fc.oneof(text, fc.jsonValue()), async (anyPath, search) => {
         const replies = [
-          await get(service, anyPath),
+          await requestPortfolio(service, anyPath),
           await service.call('POST', SEARCH, { body: JSON.stringify({ search }) }),
         ]
         for (const { status, body } of replies) {
@@ -241,7 +244,7 @@ describe('Random requests never break', () => {
           expect([200, 400, 404], JSON.stringify(body)).toContain(status)
         }
       }),
-      { numRuns: runs(50) },
+      { numRuns: scaleSampleCount(50) },
     )
     expect([...met].toSorted()).toEqual([200, 400, 404])
     expect(markets.asked().length).toBeGreaterThan(0)

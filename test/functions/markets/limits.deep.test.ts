@@ -1,12 +1,15 @@
 import { describe, expect } from 'vitest'
-import { UNITS } from '../../../lib/meter/meter.ts'
-import { NO_RATE } from '../../support/clients.ts'
+import { REQUEST_UNITS } from '../../../lib/meter/meter.ts'
+import { UNRESTRICTED_LIMITS } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
-import { test as base, get } from '../../support/market-service.ts'
-import { type Service, startAnew } from '../../support/service.ts'
+import { test as base, requestPortfolio } from '../../support/market-service.ts'
+import { type Service, startNewContainers } from '../../support/service.ts'
 
 const test = base.extend('containers', async ({ service, clock: _, markets: __ }, { onCleanup }) => {
-  const both = [await startAnew(service, { isWhole: true }), await startAnew(service, { isWhole: true })] as const
+  const both = [
+    await startNewContainers(service, { isWhole: true }),
+    await startNewContainers(service, { isWhole: true }),
+  ] as const
   onCleanup(async () => {
     await Promise.all(both.map(({ stop }) => stop()))
   })
@@ -26,11 +29,12 @@ describe('A source that requests a pause', () => {
     '%s gets no request from any container for that time',
     async ([, status, headers, seconds], { containers, markets, clock }) => {
       const [one, other] = containers
-      for (const id of ['bitcoin', 'ethereum']) expect((await get(one, `/markets/coins/${id}`)).status).toBe(200)
+      for (const id of ['bitcoin', 'ethereum'])
+        expect((await requestPortfolio(one, `/markets/coins/${id}`)).status).toBe(200)
       markets.coinGecko.requests.length = 0
       clock.pass(61)
       markets.coinGecko.rewrite = () => ({ status, headers, body: {} })
-      expectError(await get(one, '/markets/coins/dai'), 'upstream_unavailable')
+      expectError(await requestPortfolio(one, '/markets/coins/dai'), 'upstream_unavailable')
       expect(markets.coinGecko.requests).toHaveLength(1)
       markets.coinGecko.rewrite = undefined
       clock.pass(1)
@@ -41,27 +45,27 @@ describe('A source that requests a pause', () => {
         const wait = Number(refused.headers.get('retry-after'))
         expect(wait).toBeGreaterThan(seconds - 10)
         expect(wait).toBeLessThan(seconds)
-        const stale = await get(service, '/markets/coins/ethereum')
+        const stale = await requestPortfolio(service, '/markets/coins/ethereum')
         expect([stale.status, stale.headers.get('x-stale')]).toEqual([200, 'true'])
         // After CoinGecko's refusal, the service pauses only requests to CoinGecko. A chart from another provider
         // still works.
-        const chart = await get(service, `/token/id/usd-coin?days=${service === one ? 1 : 7}`)
+        const chart = await requestPortfolio(service, `/token/id/usd-coin?days=${service === one ? 1 : 7}`)
         expect([chart.status, chart.body.market_caps]).toEqual([200, []])
       }
       expect(markets.coinGecko.requests).toHaveLength(1)
 
       clock.pass(seconds)
       expect((await search(other, 'bitcoin')).status).toBe(200)
-      expect((await get(one, '/markets/coins/bitcoin')).headers.get('x-stale')).toBeNull()
+      expect((await requestPortfolio(one, '/markets/coins/bitcoin')).headers.get('x-stale')).toBeNull()
     },
   )
 
   test('gets no request from the jobs either', async ({ containers: [one], markets }) => {
     markets.coinGecko.rewrite = () => ({ status: 429, headers: { 'retry-after': '60' }, body: {} })
-    expectError(await get(one, '/markets/coins/bitcoin'), 'upstream_unavailable')
+    expectError(await requestPortfolio(one, '/markets/coins/bitcoin'), 'upstream_unavailable')
     markets.coinGecko.rewrite = undefined
     await markets.refresh()
-    expectError(await get(one, '/markets/top_gainers_losers'), 'upstream_unavailable')
+    expectError(await requestPortfolio(one, '/markets/top_gainers_losers'), 'upstream_unavailable')
   })
 })
 
@@ -70,10 +74,10 @@ const MOST = 6
 /** Two containers, an API key whose budget suffices for six fetches from CoinGecko, and an API key of another client. */
 const strictTest = test.extend('strict', async ({ containers, clock, service }) => {
   clock.pass(600 - (Math.floor(Date.now() / 1000) % 600))
-  const rate = { requests: MOST * UNITS.coingecko * 6, seconds: 3600 }
+  const rate = { requests: MOST * REQUEST_UNITS.coingecko * 6, seconds: 3600 }
   return {
     containers,
-    key: await service.createClient([], { ...NO_RATE, rate }),
+    key: await service.createClient([], { ...UNRESTRICTED_LIMITS, rate }),
     otherKey: await service.createClient([]),
   }
 })
@@ -86,7 +90,7 @@ describe('A key that has spent its units for fetches', () => {
     'gets cached responses and is refused others in every container, and other clients are not',
     async ({ strict: { containers, key, otherKey }, markets, clock }) => {
       const [one, other] = containers
-      expect((await get(one, '/markets/coins/bitcoin', key)).status).toBe(200)
+      expect((await requestPortfolio(one, '/markets/coins/bitcoin', key)).status).toBe(200)
       clock.pass(61)
       const replies = await statuses(
         Array.from({ length: 20 }, (_, i) => search(i % 2 ? one : other, `nothing like ${i}`, key)),
@@ -100,15 +104,15 @@ describe('A key that has spent its units for fetches', () => {
         expectError(refused, 'too_many_requests', ['x-join-key'])
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
         expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(600 - 61)
-        const stale = await get(service, '/markets/coins/bitcoin', key)
+        const stale = await requestPortfolio(service, '/markets/coins/bitcoin', key)
         expect([stale.status, stale.headers.get('x-stale')]).toEqual([200, 'true'])
       }
       expect(markets.coinGecko.requests).toHaveLength(MOST)
 
       // The other client still has a budget, so its request refreshes the cached coin for both clients.
-      const refreshed = await get(other, '/markets/coins/bitcoin', otherKey)
+      const refreshed = await requestPortfolio(other, '/markets/coins/bitcoin', otherKey)
       expect([refreshed.status, refreshed.headers.get('x-stale')]).toEqual([200, null])
-      expect((await get(one, '/markets/coins/bitcoin', key)).headers.get('x-stale')).toBeNull()
+      expect((await requestPortfolio(one, '/markets/coins/bitcoin', key)).headers.get('x-stale')).toBeNull()
       clock.pass(600)
       expect((await search(one, 'nothing at all', key)).status).toBe(200)
     },

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
-import { MARKET, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { expectError } from '../../support/errors.ts'
-import { get, test } from '../../support/market-service.ts'
+import { requestPortfolio, test } from '../../support/market-service.ts'
 
 type Coin = Record<string, unknown> & { chainId: number; current_price: number; price_change_percentage_24h: number }
 
@@ -25,7 +25,7 @@ describe('The supported coins', () => {
     service,
     markets,
   }) => {
-    const { status, headers, body } = await get(service, '/markets')
+    const { status, headers, body } = await requestPortfolio(service, '/markets')
     expect(status).toBe(200)
     expect(headers.get('x-stale')).toBe('true')
     expect(body).toHaveLength(WELL_KNOWN_TOKENS.filter(({ address }) => address !== WRAPPED_SOL).length)
@@ -39,14 +39,14 @@ describe('The supported coins', () => {
 
   test('have the price, market cap, volume and change of the sources', async ({ service, markets }) => {
     await markets.refresh()
-    const { status, headers, body } = await get(service, '/markets')
+    const { status, headers, body } = await requestPortfolio(service, '/markets')
     expect(status).toBe(200)
     expect(headers.get('x-stale')).toBeNull()
     expect(Number(headers.get('age'))).toBeLessThan(60)
     expect(headers.get('cache-control')).toBe(`public, max-age=${60 + Number(headers.get('age'))}`)
     // The response has the native coin of each chain, and two other tokens of Solana, which is the last chain.
     expect(body).toHaveLength(CHAINS.length + 2)
-    const kept = await markets.cacheAt().get({ market: MARKET })
+    const kept = await markets.cacheAt().get({ market: MARKET_DATA_KEY })
     for (const [index, chain] of CHAINS.entries()) {
       const coin = kept.market?.value.find(({ id }) => id === chain.nativeCoin.coinGeckoId)
       expect(body[index]).toEqual({
@@ -68,9 +68,9 @@ describe('The supported coins', () => {
 
   test('are available in any currency, each price at the rate of its time', async ({ service, markets }) => {
     await markets.refresh()
-    const { body: inDollars } = await get(service, '/markets')
-    const { body: inEuros } = await get(service, '/markets?currency=eUr')
-    const { rates } = await markets.cacheAt().get({ rates: RATES })
+    const { body: inDollars } = await requestPortfolio(service, '/markets')
+    const { body: inEuros } = await requestPortfolio(service, '/markets?currency=eUr')
+    const { rates } = await markets.cacheAt().get({ rates: EXCHANGE_RATES_KEY })
     const { now = 0, dayAgo = 0 } = rates?.value.eur ?? {}
     expect(now).not.toBe(dayAgo)
     for (const [index, coin] of (inEuros as Coin[]).entries()) {
@@ -79,7 +79,7 @@ describe('The supported coins', () => {
       const before = (dollar.current_price / (1 + dollar.price_change_percentage_24h / 100)) * dayAgo
       expect(coin.price_change_percentage_24h).toBeCloseTo((coin.current_price / before - 1) * 100, 6)
     }
-    const { body: again } = await get(service, '/markets?currency=USD')
+    const { body: again } = await requestPortfolio(service, '/markets?currency=USD')
     expect(again).toEqual(inDollars)
   })
 
@@ -88,22 +88,22 @@ describe('The supported coins', () => {
     markets,
   }) => {
     await markets.refresh()
-    await markets.cacheAt().put(RATES, { usd: { now: 1, dayAgo: 1 }, gbp: { now: 0.8 } })
-    const { status, body } = await get(service, '/markets?currency=gbp')
+    await markets.cacheAt().put(EXCHANGE_RATES_KEY, { usd: { now: 1, dayAgo: 1 }, gbp: { now: 0.8 } })
+    const { status, body } = await requestPortfolio(service, '/markets?currency=gbp')
     expect(status).toBe(200)
     for (const coin of body) {
       expect(coin.current_price).toBeGreaterThan(0)
       expect(coin.price_change_percentage_24h).toBeNull()
     }
-    expectError(await get(service, '/markets?currency=chf'), 'upstream_unavailable')
-    expectError(await get(service, '/markets/top_gainers_losers?currency=chf'), 'upstream_unavailable')
+    expectError(await requestPortfolio(service, '/markets?currency=chf'), 'upstream_unavailable')
+    expectError(await requestPortfolio(service, '/markets/top_gainers_losers?currency=chf'), 'upstream_unavailable')
   })
 
   test('show a token without picture, id or price as such', async ({ service, markets }) => {
     const address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     const token = { chain: 'base-mainnet', address, symbol: 'LONG', name: 'Long tail', decimals: 7, coinKey: '' }
     await markets.cacheAt().put(tokensKey('base-mainnet'), [{ ...token, logoUrl: '', coinGeckoId: '' }])
-    const { body } = await get(service, '/markets')
+    const { body } = await requestPortfolio(service, '/markets')
     expect(body.filter(({ chainId }: Coin) => chainId === 8453)).toEqual([
       {
         contract_address: address,
@@ -129,7 +129,7 @@ describe('The supported coins', () => {
     await markets.refresh()
     const ask = (headers: Record<string, string>) =>
       fetch(`${service.baseUrl}/portfolio-indexor/markets`, { headers: { 'x-join-key': service.apiKey, ...headers } })
-    const { body } = await get(service, '/markets')
+    const { body } = await requestPortfolio(service, '/markets')
     for (const coding of ['br', 'gzip']) {
       const reply = await ask({ 'accept-encoding': coding })
       expect(reply.headers.get('content-encoding')).toBe(coding)
@@ -142,9 +142,9 @@ describe('The supported coins', () => {
   test('cost no fetch and one read a minute, however often they are requested', async ({ service, markets }) => {
     await markets.refresh()
     service.table.reset()
-    const all = await Promise.all(Array.from({ length: 50 }, () => get(service, '/markets')))
+    const all = await Promise.all(Array.from({ length: 50 }, () => requestPortfolio(service, '/markets')))
     expect(all.every(({ status }) => status === 200)).toBe(true)
-    expect((await get(service, '/markets?currency=EUR')).status).toBe(200)
+    expect((await requestPortfolio(service, '/markets?currency=EUR')).status).toBe(200)
     const reads = service.table.tries.filter(({ action }) => action === 'BatchGetItem')
     expect(reads).toHaveLength(1)
     expect(markets.asked()).toEqual([])
@@ -156,7 +156,7 @@ describe('The top gainers and losers', () => {
 
   test('are listed once the market is known', async ({ service, markets }) => {
     await markets.refresh()
-    const { status, headers, body } = await get(service, PATH)
+    const { status, headers, body } = await requestPortfolio(service, PATH)
     expect(status).toBe(200)
     expect(headers.get('cache-control')).toBe(`public, max-age=${60 + Number(headers.get('age'))}`)
     expect(Object.keys(body)).toEqual(['top_gainers', 'top_losers'])
@@ -166,7 +166,7 @@ describe('The top gainers and losers', () => {
 
   test('have fields named with the currency, and the same fields without it', async ({ service, markets }) => {
     await markets.refresh()
-    const { body } = await get(service, `${PATH}?currency=EUR`)
+    const { body } = await requestPortfolio(service, `${PATH}?currency=EUR`)
     for (const item of [...body.top_gainers, ...body.top_losers]) {
       expect(item).toEqual({
         id: expect.stringMatching(/./),
@@ -184,7 +184,7 @@ describe('The top gainers and losers', () => {
   })
 
   test('are unavailable before the market is known', async ({ service, markets }) => {
-    expectError(await get(service, PATH), 'upstream_unavailable')
+    expectError(await requestPortfolio(service, PATH), 'upstream_unavailable')
     expect(markets.asked()).toEqual([])
   })
 })

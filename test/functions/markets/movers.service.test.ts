@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { listTopMovers } from '../../../functions/markets/top-gainers-losers/handler.ts'
-import { MARKET, RATES } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY } from '../../../lib/markets/cache-keys.ts'
 import type { MarketCoin } from '../../../lib/markets/coin.ts'
 import type { Currency } from '../../../lib/markets/currency.ts'
-import { test as base, CALL } from '../../support/markets.ts'
-import { runs } from '../../support/runs.ts'
+import { test as base, CALL_CONTEXT } from '../../support/markets.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const test = base.extend('moversOf', ({ world }) => async (market: MarketCoin[], currency: Currency = 'usd') => {
-  await world.cache.put(MARKET, market)
-  const { value } = await listTopMovers(world)({ ...CALL, query: { currency } })
+  await world.cache.put(MARKET_DATA_KEY, market)
+  const { value } = await listTopMovers(world)({ ...CALL_CONTEXT, query: { currency } })
   return { gainers: value.top_gainers, losers: value.top_losers }
 })
 
@@ -38,7 +38,7 @@ describe('The movers', () => {
   })
 
   test('are measured in the currency: a gain in dollars can be a loss', async ({ moversOf, cache }) => {
-    await cache.put(RATES, { eur: { now: 0.8, dayAgo: 0.9 }, gbp: { now: 0.8 } })
+    await cache.put(EXCHANGE_RATES_KEY, { eur: { now: 0.8, dayAgo: 0.9 }, gbp: { now: 0.8 } })
     const coins = [someCoin({ id: 'little', change24h: 2 }), someCoin({ id: 'much', change24h: 50 })]
     const { gainers, losers } = await moversOf(coins, 'eur')
     expect(idsOf(gainers)).toEqual(['much'])
@@ -63,7 +63,7 @@ describe('The movers', () => {
         expect(gainers.map((mover) => mover.price_change_percentage_24h)).toEqual(up.slice(0, 30))
         expect(losers.map((mover) => mover.price_change_percentage_24h)).toEqual(down.slice(0, 30))
       }),
-      { numRuns: runs(25) },
+      { numRuns: scaleSampleCount(25) },
     )
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { expectError } from '../../support/errors.ts'
-import { get, test } from '../../support/market-service.ts'
+import { requestPortfolio, test } from '../../support/market-service.ts'
 import type { Service } from '../../support/service.ts'
 
 /** Ways in which DynamoDB leaves all items of a batch unprocessed. */
@@ -20,7 +20,7 @@ describe('A cache that serves no batch of reads', () => {
       fail(service)
       for (const path of ['/markets', '/markets/coins/bitcoin']) {
         service.table.tries.length = 0
-        expectError(await get(service, path), 'service_unavailable')
+        expectError(await requestPortfolio(service, path), 'service_unavailable')
         const batches = service.table.tries.filter(({ action }) => action === 'BatchGetItem')
         expect(batches.length).toBeLessThanOrEqual(10)
       }

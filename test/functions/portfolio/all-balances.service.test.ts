@@ -6,18 +6,18 @@ import { sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
 import { CHAINS, evmChain } from '../../../lib/chain/registry.ts'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
-import { pricesKey, RATES, tokensKey } from '../../../lib/markets/cache-keys.ts'
+import { EXCHANGE_RATES_KEY, pricesKey, tokensKey } from '../../../lib/markets/cache-keys.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import { WELL_KNOWN_TOKENS } from '../../../lib/markets/well-known-tokens.ts'
 import { ACCOUNTS, SOLANA_WALLET } from '../../../sandbox/accounts.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { createSession } from '../../support/accounts.ts'
-import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
+import { createReturnDataChange, rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { encodeCall } from '../../support/oracles.ts'
-import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { test as base, type HttpReply, type Service, startNewContainers, USERS } from '../../support/service.ts'
 import { linkEvm, linkSolana } from '../../support/wallets.ts'
-import { callsIn, type Wire } from '../../support/wire.ts'
+import { listRpcCalls, type RecordingProxy } from '../../support/wire.ts'
 
 const PATH = '/portfolio-indexor/allBalances'
 const [ALICE, BOB, CAROL, DAVE] = USERS
@@ -61,7 +61,7 @@ const test = base
       [USDC]: { now: 1, dayAgo: 1, at: AT },
     })
     await cache.put(pricesKey('solana-mainnet'), { native: { now: 140, dayAgo: null, at: AT } })
-    await cache.put(RATES, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.75 } })
+    await cache.put(EXCHANGE_RATES_KEY, { usd: { now: 1, dayAgo: 1 }, eur: { now: 0.8, dayAgo: 0.75 } })
   })
 
 function balancesOf(service: Service, { headers }: Pick<Session, 'headers'>, query = ''): Promise<HttpReply> {
@@ -305,7 +305,9 @@ describe('The balance of a user', () => {
     const costs = async () => {
       for (const wire of [service.table, ...Object.values(service.rpc)]) wire.reset()
       const reply = await balancesOf(service, session)
-      const calls = service.backends.chains.map(({ chainId }) => callsIn(service.rpc[chainId] as Wire).length)
+      const calls = service.backends.chains.map(
+        ({ chainId }) => listRpcCalls(service.rpc[chainId] as RecordingProxy).length,
+      )
       // Reads of Solana's rent are not counted, because each container makes one per minute for all users.
       const ofUser = requestsOf(service).filter(({ body }) => !body.includes('rent#'))
       return { reply, calls, actions: ofUser.map(({ action }) => action).toSorted() }
@@ -332,7 +334,7 @@ describe('The balance of a user', () => {
     await linkEvm(service, other, ALICE)
     for (const wire of Object.values(service.rpc)) wire.reset()
     expect((await balancesOf(service, other)).body.tokens).toEqual(first.body.tokens)
-    expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
+    expect(Object.values(service.rpc).flatMap(listRpcCalls)).toEqual([])
   })
 
   test('is available immediately for a client with other vaults', async ({ service, session, prices: _ }) => {
@@ -510,7 +512,7 @@ describe('A chain that fails', () => {
     const breakTokens = () =>
       rewriteResults(
         wire,
-        changeAggregate((data, selector) => (selector === balanceOf ? '0x' : data)),
+        createReturnDataChange((data, selector) => (selector === balanceOf ? '0x' : data)),
       )
     breakTokens()
     service.pass(31)
@@ -566,7 +568,7 @@ describe('A chain that fails', () => {
   test('together with all others is an error without stored balances', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     cutOff(service, CHAINS)
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     expectError(await balancesOf(cold.service, session), 'upstream_unavailable')
     await cold.stop()
     cutOff(service, [])
@@ -577,7 +579,7 @@ describe('A chain that fails', () => {
     const good = await balancesOf(service, session)
     service.pass(31)
     cutOff(service, CHAINS)
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     const reply = await balancesOf(cold.service, session)
     expect(reply).toMatchObject({ status: 200, body: { tokens: good.body.tokens, solana_rent: 0.00065024 } })
     expect(Object.keys(reply.body.errors).sort()).toEqual(EVM_KEYS.toSorted())
@@ -665,7 +667,7 @@ describe('The indexes of a stage', () => {
       goldRush: { url: `${url}/goldrush`, ...keyOf('goldRush') },
       tokenIndexes: [...keys],
     })
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     onTestFinished(async () => {
       await cold.stop()
       const goldRush = { url: `${url}/goldrush`, apiKey: 'local' }

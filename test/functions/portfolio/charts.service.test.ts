@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import { expectError } from '../../support/errors.ts'
-import { get, test } from '../../support/market-service.ts'
+import { requestPortfolio, test } from '../../support/market-service.ts'
 
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const UNLISTED = '0x00000000000000000000000000000000000000A1'
@@ -10,7 +10,7 @@ const chartsOf = (asked: readonly string[]) => asked.filter((path) => path.inclu
 
 describe('A chart by id', () => {
   test("has CoinGecko's format, is ascending, and ends now", async ({ service, markets }) => {
-    const { status, headers, body } = await get(service, '/token/id/bitcoin?currency=EUR&days=7')
+    const { status, headers, body } = await requestPortfolio(service, '/token/id/bitcoin?currency=EUR&days=7')
     expect(status).toBe(200)
     expect(headers.get('age')).toBe('0')
     expect(headers.get('cache-control')).toBe(`public, max-age=${60 + Number(headers.get('age'))}`)
@@ -26,7 +26,7 @@ describe('A chart by id', () => {
   })
 
   test('of all days is marked as truncated if the source has fewer', async ({ service, markets }) => {
-    const { status, body } = await get(service, '/token/id/bitcoin')
+    const { status, body } = await requestPortfolio(service, '/token/id/bitcoin')
     expect(status).toBe(200)
     expect(body).toMatchObject({ currency: 'usd', days: '365', truncated: true })
     expect(body.prices.length).toBeGreaterThan(360)
@@ -34,13 +34,15 @@ describe('A chart by id', () => {
       '/coins/bitcoin/market_chart?vs_currency=usd&days=max',
       '/coins/bitcoin/market_chart?vs_currency=usd&days=365',
     ])
-    const again = await get(service, '/token/id/bitcoin?days=max&currency=usd')
+    const again = await requestPortfolio(service, '/token/id/bitcoin?days=max&currency=usd')
     expect(again.body).toEqual(body)
     expect(markets.asked()).toHaveLength(2)
   })
 
   test('is fetched once, however many requests come in parallel', async ({ service, markets }) => {
-    const all = await Promise.all(Array.from({ length: 20 }, () => get(service, '/token/id/ethereum?days=1')))
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => requestPortfolio(service, '/token/id/ethereum?days=1')),
+    )
     for (const { status, body } of all) {
       expect(status).toBe(200)
       expect(body.prices).toHaveLength(289)
@@ -49,7 +51,8 @@ describe('A chart by id', () => {
   })
 
   test('is fetched separately for other days and other currencies', async ({ service, markets }) => {
-    for (const query of ['days=1', 'days=2', 'days=2&currency=eur']) await get(service, `/token/id/bitcoin?${query}`)
+    for (const query of ['days=1', 'days=2', 'days=2&currency=eur'])
+      await requestPortfolio(service, `/token/id/bitcoin?${query}`)
     expect(markets.asked()).toHaveLength(3)
   })
 
@@ -59,7 +62,7 @@ describe('A chart by id', () => {
   }) => {
     const asked = [1, 2, 5, 7, 8, 30, 31, 89, 90, 91, 100, 364, 365]
     for (const days of asked) {
-      const { status, body } = await get(service, `/token/id/bitcoin?days=${days}`)
+      const { status, body } = await requestPortfolio(service, `/token/id/bitcoin?days=${days}`)
       expect([status, body.days, body.truncated]).toEqual([200, days.toString(), false])
       for (const series of [body.prices, body.market_caps, body.total_volumes] as [number, number][][]) {
         const [first = 0, last = 0] = [series[0]?.[0], series.at(-1)?.[0]]
@@ -68,7 +71,7 @@ describe('A chart by id', () => {
       }
     }
     for (const days of [500, 1000, 2000, 3000, 36_500]) {
-      const { body } = await get(service, `/token/id/bitcoin?days=${days}`)
+      const { body } = await requestPortfolio(service, `/token/id/bitcoin?days=${days}`)
       expect(body).toMatchObject({ days: '365', truncated: true })
     }
     const lengths = markets.asked().map((path) => new URLSearchParams(path.split('?')[1]).get('days'))
@@ -89,30 +92,36 @@ describe('A chart by id', () => {
     [''],
     ['7d'],
   ])('of %j days is refused', async ([days = ''], { service, markets }) => {
-    expectError(await get(service, `/token/id/bitcoin?days=${encodeURIComponent(days)}`), 'invalid_days', ['days'])
+    expectError(await requestPortfolio(service, `/token/id/bitcoin?days=${encodeURIComponent(days)}`), 'invalid_days', [
+      'days',
+    ])
     expect(markets.asked()).toEqual([])
   })
 
   test('of 36500 days is accepted', async ({ service }) => {
-    const { status, body } = await get(service, '/token/id/bitcoin?days=36500')
+    const { status, body } = await requestPortfolio(service, '/token/id/bitcoin?days=36500')
     expect(status).toBe(200)
     expect(body).toMatchObject({ days: '365', truncated: true })
   })
 
   test('of a token that no source knows is not found, and this is cached', async ({ service, markets }) => {
-    for (const _ of [1, 2]) expectError(await get(service, '/token/id/no-such-coin?days=1'), 'token_not_found')
+    for (const _ of [1, 2])
+      expectError(await requestPortfolio(service, '/token/id/no-such-coin?days=1'), 'token_not_found')
     expect(markets.asked()).toEqual([
       expect.stringMatching('^/coins/no-such-coin/market_chart'),
       expect.stringMatching('^/chart/coingecko:no-such-coin'),
     ])
-    expectError(await get(service, `/token/id/${'x'.repeat(129)}`), 'token_not_found', ['id'])
+    expectError(await requestPortfolio(service, `/token/id/${'x'.repeat(129)}`), 'token_not_found', ['id'])
     for (const id of ['..%2F..%2Fping', '%23', 'bitcoin%3Fx']) {
-      expectError(await get(service, `/token/id/${id}?days=1`), 'token_not_found')
+      expectError(await requestPortfolio(service, `/token/id/${id}?days=1`), 'token_not_found')
     }
   })
 
   test('names the currency before the days in an error', async ({ service }) => {
-    expectError(await get(service, '/token/id/bitcoin?days=x&currency=x'), 'unsupported_currency', ['currency', 'days'])
+    expectError(await requestPortfolio(service, '/token/id/bitcoin?days=x&currency=x'), 'unsupported_currency', [
+      'currency',
+      'days',
+    ])
   })
 })
 
@@ -125,8 +134,8 @@ describe('A chart by address', () => {
     ['1', '0x0000000000000000000000000000000000000000'],
     ['optimistic-ethereum', 'NATIVE'],
   ])("of %s %s is that of the chain's own coin", async ([network, address], { service, markets }) => {
-    const byId = await get(service, '/token/id/ethereum?days=1')
-    const { status, body } = await get(service, `/token/address/${network}/${address}?days=1`)
+    const byId = await requestPortfolio(service, '/token/id/ethereum?days=1')
+    const { status, body } = await requestPortfolio(service, `/token/address/${network}/${address}?days=1`)
     expect(status).toBe(200)
     expect(body).toEqual(byId.body)
     expect(markets.asked()).toHaveLength(1)
@@ -137,7 +146,7 @@ describe('A chart by address', () => {
     ['solana', '11111111111111111111111111111111'],
     ['1151111081099710', 'So11111111111111111111111111111111111111112'],
   ])('of %s %s is that of SOL', async ([network, address], { service, markets }) => {
-    const { status } = await get(service, `/token/address/${network}/${address}?days=1`)
+    const { status } = await requestPortfolio(service, `/token/address/${network}/${address}?days=1`)
     expect(status).toBe(200)
     expect(markets.asked()).toEqual(['/coins/solana/market_chart?vs_currency=usd&days=1'])
   })
@@ -146,15 +155,15 @@ describe('A chart by address', () => {
     const token = { chain: 'base-mainnet', symbol: 'USDC', name: 'USD Coin', decimals: 6, coinKey: 'USDC', logoUrl: '' }
     await markets.cacheAt().put(tokensKey('base-mainnet'), [{ ...token, address: USDC, coinGeckoId: 'usd-coin' }])
     for (const address of [USDC, USDC.toLowerCase(), USDC.toUpperCase().replace('0X', '0x')]) {
-      const { status } = await get(service, `/token/address/base/${address}?days=1`)
+      const { status } = await requestPortfolio(service, `/token/address/base/${address}?days=1`)
       expect(status).toBe(200)
     }
-    await get(service, '/token/id/usd-coin?days=1')
+    await requestPortfolio(service, '/token/id/usd-coin?days=1')
     expect(markets.asked()).toEqual(['/coins/usd-coin/market_chart?vs_currency=usd&days=1'])
   })
 
   test('of an unlisted token is fetched by its contract', async ({ service, markets }) => {
-    expectError(await get(service, `/token/address/8453/${UNLISTED}?days=1`), 'token_not_found')
+    expectError(await requestPortfolio(service, `/token/address/8453/${UNLISTED}?days=1`), 'token_not_found')
     expect(markets.asked()).toEqual([
       `/coins/base/contract/${UNLISTED.toLowerCase()}/market_chart?vs_currency=usd&days=1`,
       expect.stringMatching(`^/chart/base:${UNLISTED}`),
@@ -170,22 +179,22 @@ describe('A chart by address', () => {
     ['solana', '111111111111111111111111111111111'],
     ['solana', '0OIl'],
   ])('of %s %s, which is no address on that chain, is not found', async ([network, address], { service, markets }) => {
-    expectError(await get(service, `/token/address/${network}/${address}`), 'token_not_found')
+    expectError(await requestPortfolio(service, `/token/address/${network}/${address}`), 'token_not_found')
     expect(markets.asked()).toEqual([])
   })
 
   test.for([['dogechain'], ['Base'], ['0'], ['8453.0'], ['0x2105'], ['no-chain'], ['constructor']])(
     'on the network %s is refused first of all',
     async ([network], { service, markets }) => {
-      const reply = await get(service, `/token/address/${network}/nonsense?currency=x&days=x`)
+      const reply = await requestPortfolio(service, `/token/address/${network}/nonsense?currency=x&days=x`)
       expectError(reply, 'unsupported_network', ['network', 'currency', 'days'])
       expect(markets.asked()).toEqual([])
     },
   )
 
   test('shares nothing with a chart by an id that looks like one', async ({ service, markets }) => {
-    await get(service, `/token/id/${encodeURIComponent(`base:${UNLISTED}`)}?days=1`)
-    await get(service, `/token/address/base/${UNLISTED}?days=1`)
+    await requestPortfolio(service, `/token/id/${encodeURIComponent(`base:${UNLISTED}`)}?days=1`)
+    await requestPortfolio(service, `/token/address/base/${UNLISTED}?days=1`)
     expect(chartsOf(markets.asked())).toHaveLength(2)
   })
 })
@@ -193,10 +202,10 @@ describe('A chart by address', () => {
 describe('While CoinGecko is down,', () => {
   test('an older chart is returned as stale, with its age', async ({ clock, coldService, markets }) => {
     const path = '/token/id/bitcoin?days=1&currency=eur'
-    const { body } = await get(coldService, path)
+    const { body } = await requestPortfolio(coldService, path)
     clock.pass(3600)
     markets.coinGecko.rewrite = () => ({ status: 429, body: {}, headers: { 'retry-after': '30' } })
-    const { status, headers, body: later } = await get(coldService, path)
+    const { status, headers, body: later } = await requestPortfolio(coldService, path)
     expect([status, later]).toEqual([200, body])
     expect(headers.get('x-stale')).toBe('true')
     expect(Number(headers.get('age'))).toBeGreaterThanOrEqual(3600)
@@ -205,7 +214,9 @@ describe('While CoinGecko is down,', () => {
 
   test('a first chart in another currency is an upstream error without details', async ({ service, markets }) => {
     markets.coinGecko.rewrite = () => ({ status: 429, body: {}, headers: { 'retry-after': '30' } })
-    const all = await Promise.all([1, 2, 3].map(() => get(service, '/token/id/bitcoin?days=1&currency=eur')))
+    const all = await Promise.all(
+      [1, 2, 3].map(() => requestPortfolio(service, '/token/id/bitcoin?days=1&currency=eur')),
+    )
     for (const reply of all) {
       expectError(reply, 'upstream_unavailable')
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(25)

@@ -11,8 +11,8 @@ import { deployToken, deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { someVault } from '../../support/clients.ts'
-import { transaction } from '../../support/oracles.ts'
-import { CHAIN_FAILURES, callsIn, startWire } from '../../support/wire.ts'
+import { buildTransaction } from '../../support/oracles.ts'
+import { CHAIN_FAILURES, listRpcCalls, startRecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address]
 const NOBODY: Address = getAddress('0x00000000000000000000000000000000000000F1')
@@ -38,13 +38,13 @@ const test = base
     const vault = await deployYieldVault(chain, { asset: usdc, name: 'Cove', symbol: 'cv' })
     const admin = ACCOUNTS.admin.address
     await transact(chain, [
-      transaction(admin, usdc, 'mint', [ALICE, 5_000_000n]),
-      transaction(admin, usdc, 'mint', [BOB, 70n]),
-      transaction(admin, dai, 'mint', [BOB, 3n * ETHER]),
-      transaction(ALICE, usdc, 'approve', [vault, 2_000_000n]),
-      transaction(ALICE, vault, 'deposit', [2_000_000n, ALICE]),
+      buildTransaction(admin, usdc, 'mint', [ALICE, 5_000_000n]),
+      buildTransaction(admin, usdc, 'mint', [BOB, 70n]),
+      buildTransaction(admin, dai, 'mint', [BOB, 3n * ETHER]),
+      buildTransaction(ALICE, usdc, 'approve', [vault, 2_000_000n]),
+      buildTransaction(ALICE, vault, 'deposit', [2_000_000n, ALICE]),
       // The vault gains 1 USDC on 2 USDC, so a share is worth 50 % more.
-      transaction(admin, usdc, 'mint', [vault, 1_000_000n]),
+      buildTransaction(admin, usdc, 'mint', [vault, 1_000_000n]),
     ])
     await callRpc(
       chain,
@@ -53,7 +53,7 @@ const test = base
     return { chain, usdc, dai, vault }
   })
   .extend('wire', async ({ world }, { onCleanup }) => {
-    const wire = await startWire(world.chain.rpcUrl)
+    const wire = await startRecordingProxy(world.chain.rpcUrl)
     onCleanup(wire.stop)
     return wire
   })
@@ -165,7 +165,7 @@ describe('The balance of wallets on an EVM chain', () => {
         .toBe(requests)
         .finally(release)
       await reading
-      const calls = callsIn(wire)
+      const calls = listRpcCalls(wire)
       expect(calls).toHaveLength(requests)
       expect(calls.flat().map(({ method }) => method)).toEqual(Array(count + 2).fill('eth_call'))
     },

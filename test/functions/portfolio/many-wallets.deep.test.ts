@@ -6,7 +6,7 @@ import { sha256 } from '../../../lib/core/sha256.ts'
 import { EDGE_HEADER, EDGE_VARIABLE } from '../../../lib/frame/edge.ts'
 import { createSession } from '../../support/accounts.ts'
 import { someKey } from '../../support/clients.ts'
-import { chainlessTest, startAnew } from '../../support/service.ts'
+import { chainlessTest, startNewContainers } from '../../support/service.ts'
 import { linkEvm } from '../../support/wallets.ts'
 
 const EDGE_KEY = 'k'.repeat(43)
@@ -19,7 +19,7 @@ chainlessTest(
   "Eleven users with 20 new wallets each, ten on one network, do not use up the apps' shared key",
   async ({ service: shared, clock }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
-    const { service, stop } = await startAnew(shared, { isWhole: true })
+    const { service, stop } = await startNewContainers(shared, { isWhole: true })
     onTestFinished(async () => {
       vi.unstubAllEnvs()
       await stop()

@@ -4,7 +4,7 @@ import { CHAINS } from '../../../lib/chain/registry.ts'
 import { SOLANA_WALLET } from '../../../sandbox/accounts.ts'
 import { createSession } from '../../support/accounts.ts'
 import { expectError } from '../../support/errors.ts'
-import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { test as base, type HttpReply, type Service, startNewContainers, USERS } from '../../support/service.ts'
 import { linkEvm, linkSolana } from '../../support/wallets.ts'
 
 const PATH = '/portfolio-indexor/nft'
@@ -161,7 +161,7 @@ describe('The NFTs of a user', () => {
       tokenIndexes: ['alchemy'],
     })
     const spent = service.backends.providers.alchemy.spent.units
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     const { body } = await nftsOf(cold.service, session)
     await cold.stop()
     service.backends.configure({ alchemy: {}, tokenIndexes: ['goldRush'] })
@@ -212,7 +212,7 @@ describe('The NFTs of a user', () => {
     await linkSolana(service, session)
     const { url } = service.backends.providers
     service.backends.configure({ goldRush: {}, solanaNfts: undefined })
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     const { status, body } = await nftsOf(cold.service, session)
     expect(status).toBe(200)
     expect(body.nfts).toEqual(Object.fromEntries(KEYS.map((key) => [key, []])))

@@ -4,9 +4,9 @@ import { refreshChain } from '../../../functions/jobs/refresh-chain/handler.ts'
 import { contract } from '../../../functions/queues/refresh-shard/contract.ts'
 import { refreshShard } from '../../../functions/queues/refresh-shard/handler.ts'
 import { AppError } from '../../../lib/core/errors.ts'
-import { buildDepositEvent, createCountedChain, createVirtualClock } from '../../support/counted.ts'
+import { buildDepositEvent, createCountingChain, createVirtualClock } from '../../support/counted.ts'
 import { test as base } from '../../support/dynamo.ts'
-import { jobServices, listVaults, someVaults } from '../../support/job.ts'
+import { createJobServices, someVaults, storeVaults } from '../../support/job.ts'
 import { scanTable } from '../../support/tables.ts'
 
 const BASE = 8453
@@ -23,14 +23,14 @@ const test = base
   .extend('vaults', () => VAULTS)
   .extend('clock', () => createVirtualClock())
   .extend('chain', ({ clock }) => {
-    const chain = createCountedChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
+    const chain = createCountingChain(clock, { mostCalls: 500, mostBlocks: 10_000, delayMs: 10 })
     chain.state.head = 10_000
     return chain
   })
   .extend('stage', async ({ tables, vaults, clock, chain }) => {
-    await listVaults(tables, vaults, () => CLIENTS)
+    await storeVaults(tables, vaults, () => CLIENTS)
     let hold: { begin: () => void; end: Promise<void> } | undefined
-    const { services: stores, messages } = jobServices(tables)
+    const { services: stores, messages } = createJobServices(tables)
     const { records } = stores
     const services = {
       ...stores,

@@ -4,14 +4,20 @@ import type { LocalChain } from '../../../sandbox/chains.ts'
 import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
 import { startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { BLOCK_NUMBER, BLOCK_TIME, type Change, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
+import {
+  BLOCK_NUMBER_SELECTOR,
+  BLOCK_TIME_SELECTOR,
+  createReturnDataChange,
+  type ResultChange,
+  rewriteResults,
+} from '../../support/chain-answers.ts'
 import { createDepositJourney } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { overrideStorage, readStateChanges, type StorageOverrides } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { test as base, type HttpReply, type Service, startNewContainers, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
-import { type Behaviour, startWire, type Wire } from '../../support/wire.ts'
+import { type ProxyBehaviour, type RecordingProxy, startRecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
@@ -144,14 +150,14 @@ type NodeUrl = { readonly url: string }
 
 const test = base
   .extend('stage', { scope: 'file' }, ({ sharedService }) => prepare(sharedService))
-  .extend('honest', ({ service }) => service.rpc[BASE] as Wire)
+  .extend('honest', ({ service }) => service.rpc[BASE] as RecordingProxy)
   .extend('other', async ({ service }, { onCleanup }) => {
-    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    const wire = await startRecordingProxy(service.backends.chains[0]?.rpcUrl as string)
     onCleanup(wire.stop)
     return wire
   })
   .extend('third', async ({ service }, { onCleanup }) => {
-    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    const wire = await startRecordingProxy(service.backends.chains[0]?.rpcUrl as string)
     onCleanup(wire.stop)
     return wire
   })
@@ -162,9 +168,9 @@ const test = base
     })
     return async (...nodes: [NodeUrl, ...NodeUrl[]]) => {
       const [first, ...others] = nodes.map(({ url }) => url)
-      const arbitrum = service.rpc[ARBITRUM] as Wire
+      const arbitrum = service.rpc[ARBITRUM] as RecordingProxy
       service.backends.setRpcUrls({ [BASE]: [first as string, ...others], [ARBITRUM]: [arbitrum.url] })
-      const cold = await startAnew(service)
+      const cold = await startNewContainers(service)
       stops.push(cold.stop)
       return cold.service
     }
@@ -204,7 +210,7 @@ function expectTruth(replies: Replies, truth: Replies) {
   }
 }
 
-const SILENT: readonly Behaviour[] = [
+const SILENT: readonly ProxyBehaviour[] = [
   'refuse connections',
   'answer 429',
   'answer 500',
@@ -286,7 +292,7 @@ describe('A node slightly behind is no contradiction', () => {
   })
 })
 
-function stop(wire: Wire, head: unknown) {
+function stop(wire: RecordingProxy, head: unknown) {
   wire.rewriteRequest = (body) => body.replaceAll('"latest"', JSON.stringify(head))
 }
 
@@ -302,7 +308,7 @@ describe('A node that is more than some seconds behind', () => {
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [seconds] }])
     await stage.vault.act(ROLES.admin, 'pause')
     stop(other, head)
-    const hosts: [Wire, Wire] = place === 0 ? [honest, other] : [other, honest]
+    const hosts: [RecordingProxy, RecordingProxy] = place === 0 ? [honest, other] : [other, honest]
     expectError((await stage.ask(await reading(...hosts), { only: ['deposit'] })).deposit, 'second_node_silent')
     expectError((await stage.ask(await reading(...hosts, third), { only: ['deposit'] })).deposit, 'vault_is_paused')
   })
@@ -327,9 +333,9 @@ describe('A node that is more than some seconds behind', () => {
   })
 })
 
-function withTime(timestamp: Hex): Change {
-  const changeTime = changeAggregate((data, selector, { params }) =>
-    selector === BLOCK_TIME && params[1] === 'latest' ? pad(timestamp) : data,
+function withTime(timestamp: Hex): ResultChange {
+  const changeTime = createReturnDataChange((data, selector, { params }) =>
+    selector === BLOCK_TIME_SELECTOR && params[1] === 'latest' ? pad(timestamp) : data,
   )
   return (result, call) =>
     call.method === 'eth_getBlockByNumber' && call.params[0] === 'latest'
@@ -337,10 +343,10 @@ function withTime(timestamp: Hex): Change {
       : changeTime(result, call)
 }
 
-function inventHead(wire: Wire, change: (number: bigint) => bigint) {
+function inventHead(wire: RecordingProxy, change: (number: bigint) => bigint) {
   const made = (number: Hex) => change(BigInt(number))
-  const changeNumber = changeAggregate((data, selector, { params }) =>
-    selector === BLOCK_NUMBER && params[1] === 'latest' ? numberToHex(made(data), { size: 32 }) : data,
+  const changeNumber = createReturnDataChange((data, selector, { params }) =>
+    selector === BLOCK_NUMBER_SELECTOR && params[1] === 'latest' ? numberToHex(made(data), { size: 32 }) : data,
   )
   rewriteResults(wire, (result, call) => {
     if (call.method !== 'eth_getBlockByNumber' || call.params[0] !== 'latest') return changeNumber(result, call)
@@ -357,7 +363,7 @@ describe('For a block that a node invented', () => {
       await revertAfterTest(chain)
       await callRpc(chain, [{ method: 'anvil_mine', params: ['0x40'] }])
       inventHead(other, () => 1n)
-      const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
+      const hosts: [RecordingProxy, RecordingProxy] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
       // Either error is right, because a local chain that was restored from a file has no first block to compare.
       expect(['nodes_disagree', 'upstream_bad_answer']).toContain(deposit.body.code)
@@ -376,7 +382,7 @@ describe('For a block that a node invented', () => {
       await revertAfterTest(chain)
       await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(back + 3)] }])
       inventHead(other, (number) => number - BigInt(back))
-      const hosts: [Wire, Wire] = place === 0 ? [other, honest] : [honest, other]
+      const hosts: [RecordingProxy, RecordingProxy] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
       expect(deposit.status).toBe(200)
       const [{ blockNumber, blockHash }] = deposit.body.evidence
@@ -416,7 +422,7 @@ test.for<[number]>([[0], [3]])(
     if (apart > 0) other.rewriteRequest = (body) => body.replaceAll('"latest"', `"${number}"`)
     // Transfers between chains are excluded, because they also read the clocks of the bridge's pools.
     const only = ENDPOINTS.filter((endpoint) => !endpoint.includes('chain'))
-    const asked = (wire: Wire) => {
+    const asked = (wire: RecordingProxy) => {
       const count = wire.bodies.length
       wire.bodies.length = 0
       return count
@@ -525,7 +531,7 @@ describe('A response names the blocks it rests on:', () => {
   test('the block of the last known state if a chain cannot be read', async ({ stage, reading, honest }) => {
     const service = await reading(honest)
     // The import comes after the start of the containers, so that the job reads the same nodes as the containers.
-    const { refresh } = await import('../../support/records.ts')
+    const { runRefreshChain: refresh } = await import('../../support/records.ts')
     await refresh(BASE)
     await callRpc(stage.vault.chain, [{ method: 'anvil_mine', params: ['0x3'] }])
     const [before] = (await service.call('GET', VAULTS, { key: stage.key })).body.evidence

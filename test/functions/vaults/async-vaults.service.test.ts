@@ -1,10 +1,10 @@
 import { type Address, decodeFunctionData, numberToHex } from 'viem'
 import { describe, expect } from 'vitest'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
+import { ASYNC_VAULT_ABI } from '../../sandbox/async-vault-abi.ts'
 import { rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
-import { recordAll, viewsFor } from '../../support/records.ts'
+import { createUserViews, recordAllBlocks } from '../../support/records.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   expectFairGas,
@@ -22,7 +22,7 @@ const ONE = 10n ** 6n
 
 const callsIn = ({ body }: HttpReply) =>
   [...body.approval, ...body.operations].map(({ to, data }) => {
-    const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
+    const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT_ABI, data })
     return [to, functionName, ...(args ?? [])]
   })
 
@@ -425,7 +425,7 @@ test("Third-party requests for the user neither hide the user's own nor raise th
  * events.
  */
 async function shownOf(service: Service, vault: TestAsyncVault) {
-  const views = viewsFor(service, vault.key)
+  const views = createUserViews(service, vault.key)
   const show = async () => ({
     positions: await Promise.all(
       [ALICE, BOB].map(async ({ address }) => (await views.positions(address)).body.positions[0]),
@@ -435,7 +435,7 @@ async function shownOf(service: Service, vault: TestAsyncVault) {
     withdrawals: (await views.withdrawals(ALICE.address)).body.withdrawals,
   })
   const live = await show()
-  await recordAll(vault.chain)
+  await recordAllBlocks(vault.chain)
   const recorded = await show()
   // Price histories are not compared, because only the job stores past prices.
   recorded.position.sharePriceHistory = live.position.sharePriceHistory
@@ -567,7 +567,7 @@ test('A request whose id exceeds a safe integer is in history and status, live a
   await callRpc(vault.chain, [{ method: 'anvil_setStorageAt', params: [vault.address, counter.slot, counter.value] }])
   await send(vault, await vault.withdraw(ALICE, { shares: '2000000' }))
   const path = `/defi-vaults/v1/defi/user/${ALICE.address}/withdrawals`
-  for (const record of [async () => {}, () => recordAll(vault.chain)]) {
+  for (const record of [async () => {}, () => recordAllBlocks(vault.chain)]) {
     await record()
     const { body } = await service.call('GET', path, { key: vault.key })
     expect(body).toMatchObject({ withdrawals: [{ epochId: null, status: 'pending', shares: '2000000' }] })

@@ -13,7 +13,7 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { someKey } from '../../support/clients.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, ROLES } from '../../support/vaults.ts'
-import { callsIn, type Wire } from '../../support/wire.ts'
+import { listRpcCalls, type RecordingProxy } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
@@ -85,7 +85,7 @@ async function createLargeClient(
 const countReads = ({ rpc }: Service) =>
   [8453, 42161].map(
     (chainId) =>
-      callsIn(rpc[chainId] as Wire)
+      listRpcCalls(rpc[chainId] as RecordingProxy)
         .flat()
         .filter(({ method }) => method === 'eth_call').length,
   )
@@ -565,7 +565,7 @@ function countCosts(service: Service): () => Cost {
       read: units(false),
       written: units(true),
       tables: tries.length,
-      chains: Object.values(service.rpc).reduce((count, wire) => count + callsIn(wire).flat().length, 0),
+      chains: Object.values(service.rpc).reduce((count, wire) => count + listRpcCalls(wire).flat().length, 0),
     }
   }
 }

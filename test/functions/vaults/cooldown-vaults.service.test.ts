@@ -4,13 +4,13 @@ import { describe, expect } from 'vitest'
 import { type Preparation, verifyTransactions } from '../../../client/src/verify.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { createChainClient } from '../../support/chain-client.ts'
-import { actOnCooldown } from '../../support/cooldown.ts'
+import { sendToCooldownVault } from '../../support/cooldown.ts'
 import { expectError } from '../../support/errors.ts'
 import { listEvents } from '../../support/received-events.ts'
-import { recordAll, scanRecords, viewsFor } from '../../support/records.ts'
+import { createUserViews, recordAllBlocks, scanRecords } from '../../support/records.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { expectSuccess, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
-import { YIELD_VAULT } from '../../support/yield-vault-abi.ts'
+import { YIELD_VAULT_ABI } from '../../support/yield-vault-abi.ts'
 
 const [ALICE, BOB] = USERS
 const WEEK = 7 * 86_400
@@ -18,7 +18,7 @@ const WEEK = 7 * 86_400
 const test = base.extend('held', ({ service }) =>
   service.restore('held', async () => {
     const vault = await openYieldVault(service, { make: 'cooldown' })
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     await vault.mint(ALICE.address, vault.units('1000'))
     expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, vault.units('1000'))))
     // Assets minted to the vault raise the share price to a number that is not round, so that rounding errors show.
@@ -38,7 +38,7 @@ async function passTime({ chain }: TestVault, seconds: number) {
 
 const callsIn = ({ body }: HttpReply) =>
   body.operations.map(({ data }: { data: `0x${string}` }) => {
-    const { functionName, args } = decodeFunctionData({ abi: YIELD_VAULT, data })
+    const { functionName, args } = decodeFunctionData({ abi: YIELD_VAULT_ABI, data })
     return [functionName, ...(args ?? [])]
   })
 
@@ -60,7 +60,7 @@ const claim = async (vault: TestVault) =>
   send(vault, 'claim', { kind: 'withdrawal' }, await vault.claimWithdrawal(ALICE))
 
 async function show(service: Service, vault: TestVault, { address } = ALICE) {
-  const views = viewsFor(service, vault.key)
+  const views = createUserViews(service, vault.key)
   const { status, claimableAt, amounts } = (await vault.withdrawStatus({ address })).body
   const { withdrawals } = (await views.withdrawals(address)).body
   const { positions } = (await views.positions(address)).body
@@ -73,7 +73,7 @@ const withoutYield = ({ apy: _, annualYield: __, vault: ___, ...rest }: HttpRepl
 /** Returns Alice's data. Asserts that they are the same before and after the job records the vault's events. */
 async function showBoth(service: Service, vault: TestVault) {
   const live = await show(service, vault)
-  await recordAll(vault.chain)
+  await recordAllBlocks(vault.chain)
   expect(await show(service, vault)).toEqual(live)
   return live
 }
@@ -192,7 +192,7 @@ describe('A cooldown vault', () => {
 
   test('pays as ERC-4626 without a cooldown, and pays pending withdrawals immediately', async ({ service, held }) => {
     await withdraw(held, { amount: '100000000' })
-    await actOnCooldown(held, ROLES.admin, 'setCooldownDuration', 0)
+    await sendToCooldownVault(held, ROLES.admin, 'setCooldownDuration', 0)
     expect(await showBoth(service, held)).toMatchObject({
       status: 'claimable',
       amounts: { claimableAssets: '100000000' },
@@ -211,7 +211,7 @@ describe('A cooldown vault', () => {
     await withdraw(held, { amount: '100000000' })
     await passTime(held, WEEK)
     await showBoth(service, held)
-    await actOnCooldown(held, ALICE.address, 'unstake', BOB.address)
+    await sendToCooldownVault(held, ALICE.address, 'unstake', BOB.address)
     const paid = {
       status: 'withdrawn',
       withdrawals: [{ status: 'completed', amounts: { paidAssets: '100000000' }, claimTransactionHash: null }],
@@ -225,7 +225,7 @@ describe('A cooldown vault', () => {
       ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
     )
     // The job stops reading the vault's open requests after the amounts that it has read are final.
-    await recordAll(held.chain)
+    await recordAllBlocks(held.chain)
     expect([...(await scanRecords(service)).keys()].filter((key) => key.includes(' OPEN#'))).toEqual([])
 
     // The next payment is smaller than the sum of all requests. The service cannot know which requests it pays.

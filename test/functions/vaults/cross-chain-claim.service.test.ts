@@ -4,7 +4,7 @@ import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { revertCalls } from '../../support/chain-answers.ts'
-import { actOnCooldown } from '../../support/cooldown.ts'
+import { sendToCooldownVault } from '../../support/cooldown.ts'
 import { test as base, createWithdrawalJourney } from '../../support/cross-chain.ts'
 import { expectError, parseAmountLimits } from '../../support/errors.ts'
 import { decodeBridgeDeposit } from '../../support/oracles.ts'
@@ -19,7 +19,7 @@ import {
   ROLES,
   type TestVault,
 } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unBlacklist(address account)'])
@@ -149,9 +149,9 @@ describe('A settled withdrawal is claimed to another chain', () => {
     await vault.approve(user, 100_000_000n)
     await vault.act(user, 'deposit', 100_000_000n, user)
     expectError(await journey.ask(ALICE, { max: true }), 'cross_chain_not_available', ['dstChainId'])
-    await actOnCooldown(vault, user, 'cooldownShares', 77_777_777n)
+    await sendToCooldownVault(vault, user, 'cooldownShares', 77_777_777n)
     expectError(await journey.askForClaim(ALICE), 'no_claimable_withdrawal', ['vaultAddress'])
-    await actOnCooldown(vault, ROLES.admin, 'setCooldownDuration', 0)
+    await sendToCooldownVault(vault, ROLES.admin, 'setCooldownDuration', 0)
     const [here, there] = [await vault.balanceOf(user), await journey.arrivedFor(user)]
 
     const reply = await journey.askForClaim(ALICE)
@@ -274,7 +274,7 @@ describe('Nothing is claimed to another chain', () => {
   test('if no dry run shows the amount', async ({ coldService: service, journey }) => {
     // The node has no eth_simulateV1, so no dry run shows the amount. The cast is safe, because each of the service's
     // chains has an RPC proxy.
-    revertCalls(service.rpc[8453] as Wire, [])
+    revertCalls(service.rpc[8453] as RecordingProxy, [])
     expectError(await createWithdrawalJourney(journey.vault, service).askForClaim(ALICE), 'cross_chain_not_available', [
       'dstChainId',
     ])

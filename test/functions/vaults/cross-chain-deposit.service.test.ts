@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { BNB, test } from '../../support/bnb.ts'
-import { type Bridge, callHandler, createDepositJourney, type Journey } from '../../support/cross-chain.ts'
+import { callHandler, createDepositJourney, type Journey, type SimulatedBridgeApi } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { COIN, decodeBridgeDeposit, encodeCall, HANDLER } from '../../support/oracles.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
@@ -478,7 +478,7 @@ describe('fills of the bridge', () => {
 })
 
 describe('round trips', () => {
-  async function countAsked(service: Service, bridge: Bridge, vault: TestVault) {
+  async function countAsked(service: Service, bridge: SimulatedBridgeApi, vault: TestVault) {
     const journey = createDepositJourney(vault, service)
     for (const wire of Object.values(service.rpc)) wire.reset()
     const { status } = await journey.ask(ALICE, 5_000_000n)

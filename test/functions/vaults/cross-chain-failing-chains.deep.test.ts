@@ -3,8 +3,8 @@ import { describe, expect } from 'vitest'
 import { expectError } from '../../support/errors.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
 import type { Service } from '../../support/service.ts'
-import { test as base, expectStatus, type Transfer, type Transfers, withoutHints } from '../../support/transfers.ts'
-import { callsIn, type Wire } from '../../support/wire.ts'
+import { test as base, disableStatusApi, expectStatus, type Transfer, type Transfers } from '../../support/transfers.ts'
+import { listRpcCalls, type RecordingProxy } from '../../support/wire.ts'
 
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
 
@@ -12,7 +12,10 @@ const CHAINS = { source: ARBITRUM, destination: BASE } as const
 type Role = keyof typeof CHAINS
 
 const test = base
-  .extend('wires', ({ service: { rpc } }) => ({ source: rpc[ARBITRUM] as Wire, destination: rpc[BASE] as Wire }))
+  .extend('wires', ({ service: { rpc } }) => ({
+    source: rpc[ARBITRUM] as RecordingProxy,
+    destination: rpc[BASE] as RecordingProxy,
+  }))
   /** Transfers that are bridging, filled and expired. All tests of this file share them. */
   .extend('stages', { scope: 'file' }, async ({ sharedTransfers: transfers }): Promise<Stages> => {
     const expired = await transfers.open({ seconds: 600 })
@@ -47,7 +50,7 @@ async function openNew(transfers: Transfers, stage: 'bridging' | 'filled' | 'exp
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Item = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-function rewriteAnswers(wire: Wire, method: string, answerOf: (item: Item, call: Call) => Item): void {
+function rewriteAnswers(wire: RecordingProxy, method: string, answerOf: (item: Item, call: Call) => Item): void {
   wire.rewrite = (answer, request) => {
     const calls: Call[] = JSON.parse(request)
     const items: Item[] = JSON.parse(answer)
@@ -125,7 +128,7 @@ describe('A status that cannot be read completely is an error:', () => {
   test.for(cases)(
     'the $role responds to $method with $spoiled, for a transfer that is $stage',
     async ({ role, method, stage, answerOf }, { wires, transfers, coldService }) => {
-      withoutHints(transfers.service)
+      disableStatusApi(transfers.service)
       const { transfer, shows } = await openNew(transfers, stage)
       rewriteAnswers(wires[role], method, answerOf)
       // The request goes to a new container, because an older container remembers that the node refuses this method.
@@ -142,7 +145,7 @@ describe('If the destination searches at most this many blocks at a time:', () =
     const [{ fromBlock, toBlock }] = params as [Range]
     return Number(toBlock) - Number(fromBlock) + 1
   }
-  const limit = (wire: Wire, blocks: number) =>
+  const limit = (wire: RecordingProxy, blocks: number) =>
     rewriteAnswers(wire, 'eth_getLogs', (item, call) =>
       lengthOf(call) > blocks
         ? { id: item.id, error: { code: -32600, message: `limited to ${blocks} blocks range` } }
@@ -154,7 +157,7 @@ describe('If the destination searches at most this many blocks at a time:', () =
     transfers,
     coldService,
   }) => {
-    withoutHints(transfers.service)
+    disableStatusApi(transfers.service)
     const { transfer } = await openNew(transfers, 'filled')
     limit(wires.destination, 0)
     const ask = () => transfer.ask({ as: coldService })
@@ -169,7 +172,7 @@ describe('If the destination searches at most this many blocks at a time:', () =
   ] as const)(
     '%i, a fill among 400 is found within %i polls of at most 8 calls',
     async ([blocks, most], { wires, transfers, coldService }) => {
-      withoutHints(transfers.service)
+      disableStatusApi(transfers.service)
       const transfer = await transfers.open()
       await transfers.mine(BASE, 20)
       const fill = await transfers.relayer.fill(transfer.deposit)
@@ -179,7 +182,7 @@ describe('If the destination searches at most this many blocks at a time:', () =
       for (let isFound = false; !isFound && questions < most; questions += 1) {
         for (const wire of Object.values(wires)) wire.bodies.length = 0
         isFound = (await transfer.ask({ as: coldService })).body.status === 'completed'
-        const asked = Object.values(wires).flatMap(callsIn)
+        const asked = Object.values(wires).flatMap(listRpcCalls)
         expect(asked.length).toBeLessThanOrEqual(6)
         expect(asked.flat().length).toBeLessThanOrEqual(8)
       }

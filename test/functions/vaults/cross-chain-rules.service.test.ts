@@ -12,12 +12,12 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { someClient, someKey, someVault } from '../../support/clients.ts'
 import {
-  type Bridge,
+  type BridgeApiQuote,
   createDepositJourney,
   test as crossChainTest,
   type Journey,
-  type Offer,
-  startConfigured,
+  type SimulatedBridgeApi,
+  startConfiguredService,
 } from '../../support/cross-chain.ts'
 import { expectError, parseAmountLimits } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -41,7 +41,7 @@ const INTEGRATOR = '0x00c4'
 /** Age in seconds of a quote when the bridge's API returns it. */
 const OFFER_AGE = 300
 /** Returns the time at which the bridge's API returned the quote, in seconds since 1970 by the source chain's clock. */
-const madeAt = (offer: Offer) => Number(offer.timestamp) + OFFER_AGE
+const madeAt = (offer: BridgeApiQuote) => Number(offer.timestamp) + OFFER_AGE
 
 /**
  * Runs tests with a deposit of USDC from Arbitrum into a synchronous vault on Base. Tests that change nothing in the
@@ -51,7 +51,7 @@ const test = crossChainTest
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => openYieldVault(sharedService))
   .extend('journey', ({ service, sharedVault }) => createDepositJourney(sharedVault, service))
   .extend('sharedKnown', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
-    const { stop, ...known } = await startConfigured(sharedService, {
+    const { stop, ...known } = await startConfiguredService(sharedService, {
       bridge: { apiKey: API_KEY, integratorId: INTEGRATOR },
     })
     onCleanup(stop)
@@ -67,7 +67,7 @@ const test = crossChainTest
    */
   .extend('ask', async ({ service, sharedVault: vault, journey }, { onCleanup }) => {
     vi.stubEnv(EDGE_VARIABLE, JSON.stringify({ keys: [sha256(EDGE_KEY)], isOnlyWay: false }))
-    const strict = await startConfigured(service, { bridge: {} })
+    const strict = await startConfiguredService(service, { bridge: {} })
     onCleanup(async () => {
       vi.unstubAllEnvs()
       await strict.stop()
@@ -114,7 +114,7 @@ function expectDeposit(reply: HttpReply): void {
   expect(reply).toMatchObject({ status: 200, body: { isCrossChain: true, simulation: { status: 'success' } } })
 }
 
-const countRequests = ({ rpc }: Service, bridge: Bridge, vault: { readonly address: Address }) => ({
+const countRequests = ({ rpc }: Service, bridge: SimulatedBridgeApi, vault: { readonly address: Address }) => ({
   base: rpc[8453]?.bodies.length,
   arbitrum: rpc[42161]?.bodies.length,
   bridge: bridge.quotesFor(vault).length,
@@ -422,7 +422,7 @@ describe('chains that fail', () => {
 
 describe("a bridge's API that lies", () => {
   // Each case has one false value. Unit tests of quotes cover all values.
-  const LIES: Readonly<Record<string, (offer: Offer) => unknown>> = {
+  const LIES: Readonly<Record<string, (offer: BridgeApiQuote) => unknown>> = {
     "for the destination's pool": (offer) => ({ ...offer, spokePoolAddress: offer['destinationSpokePoolAddress'] }),
     'of one unit more than the input': (offer) => ({ ...offer, outputAmount: `${AMOUNT + 1n}` }),
   }
@@ -449,7 +449,7 @@ describe("a bridge's API that lies", () => {
       await vault.settleForADay()
       bridge.answer = (reply, { url }) =>
         isOfBoth || !url.searchParams.get('message')?.includes(USUAL)
-          ? { ...reply, body: { ...(reply.body as Offer), outputAmount: `${AMOUNT + 1n}` } }
+          ? { ...reply, body: { ...(reply.body as BridgeApiQuote), outputAmount: `${AMOUNT + 1n}` } }
           : reply
       expectError(await createDepositJourney(vault, service).ask(ALICE, AMOUNT), 'upstream_bad_answer')
       expect(bridge.quotesFor(vault)).toHaveLength(2)
@@ -480,7 +480,7 @@ describe('an offer with a future time', () => {
 })
 
 describe("a bridge's API that fails", () => {
-  test.for<[string, NonNullable<Bridge['answer']>, ErrorCode]>([
+  test.for<[string, NonNullable<SimulatedBridgeApi['answer']>, ErrorCode]>([
     ['a failure', () => ({ status: 502, body: { message: 'hunter2' } }), 'upstream_unavailable'],
     ['nothing', () => new Promise(() => {}), 'upstream_timeout'],
   ])('An API that returns %s causes an upstream error', async ([, answer, code], { journey, bridge }) => {
@@ -637,7 +637,7 @@ describe('requests to the bridge', () => {
     const { text, lines } = captureLogs()
     const journey = createDepositJourney(await openYieldVault(service), service)
     const replies: HttpReply[] = []
-    const answers: Bridge['answer'][] = [
+    const answers: SimulatedBridgeApi['answer'][] = [
       undefined,
       () => 'hang up',
       () => ({ status: 401, body: { message: `${API_KEY} is unknown` } }),
@@ -645,8 +645,8 @@ describe('requests to the bridge', () => {
       () => ({ status: 400, body: { code: 'AMOUNT_TOO_LOW', message: API_KEY } }),
       () => ({ status: 400, body: { code: API_KEY } }),
       () => ({ status: 200, body: API_KEY }),
-      (reply) => ({ ...reply, body: { ...(reply.body as Offer), outputAmount: API_KEY, [API_KEY]: API_KEY } }),
-      (reply) => ({ ...reply, body: { ...(reply.body as Offer), extra: API_KEY } }),
+      (reply) => ({ ...reply, body: { ...(reply.body as BridgeApiQuote), outputAmount: API_KEY, [API_KEY]: API_KEY } }),
+      (reply) => ({ ...reply, body: { ...(reply.body as BridgeApiQuote), extra: API_KEY } }),
     ]
     for (const answer of answers) {
       bridge.answer = answer

@@ -8,11 +8,11 @@ import { sendTransactions } from '../../../sandbox/transactions.ts'
 import { ARBITRUM, BASE, HANDLER } from '../../support/oracles.ts'
 import { USERS } from '../../support/service.ts'
 import {
+  type BridgeDepositOptions,
   call,
+  type DepositFunction,
   depositMessage,
-  type Entry,
   expectStatus,
-  type Order,
   type Transfer,
   type Transfers,
   test,
@@ -27,7 +27,7 @@ import {
   type TestAsyncVault,
   type TestVault,
 } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
@@ -135,7 +135,7 @@ describe('A source transaction', () => {
 
   test('with several deposits has one status for each, by its index', async ({ service, transfers }) => {
     const vault = await openAsync(service)
-    const orders: Order[] = [
+    const orders: BridgeDepositOptions[] = [
       { into: vault, inputAmount: 11_000_000n },
       { inputAmount: 22_000_000n, asset: 'DAI' },
     ]
@@ -177,7 +177,7 @@ describe('A transfer', () => {
   )
 
   type Open = (service: Transfers['service']) => Promise<TestVault | TestAsyncVault>
-  const AT_ONCE: { kind: string; entry: Entry; protocol: ProtocolName; open: Open }[] = [
+  const AT_ONCE: { kind: string; entry: DepositFunction; protocol: ProtocolName; open: Open }[] = [
     { kind: 'a Lagoon vault with a valid valuation', entry: 'syncDeposit', protocol: 'lagoon', open: openSyncing },
     { kind: 'a sync vault', entry: 'deposit', protocol: 'erc4626', open: openYieldVault },
     { kind: 'a vault that names the receiver first', entry: 'deposit', protocol: 'erc7540', open: openReceiverFirst },
@@ -364,7 +364,7 @@ describe('A transfer', () => {
 describe('If the deposit fails on arrival, the transfer has failed and the user holds the tokens there:', () => {
   type Case = {
     readonly what: string
-    readonly entry: Entry
+    readonly entry: DepositFunction
     readonly open: (service: Transfers['service']) => Promise<TestVault>
     readonly meanwhile: (vault: TestVault) => Promise<unknown>
   }
@@ -509,7 +509,10 @@ describe('An unfilled transfer', () => {
    * Opens transfers and lets their fill deadlines pass. Earlier transfers are at least two days older, so the service
    * cannot mistake their refunds for refunds of the new ones.
    */
-  const openExpired = async (transfers: Transfers, ...orders: Order[]): Promise<[Transfer, ...Transfer[]]> => {
+  const openExpired = async (
+    transfers: Transfers,
+    ...orders: BridgeDepositOptions[]
+  ): Promise<[Transfer, ...Transfer[]]> => {
     await transfers.passDays(2)
     const opened: Transfer[] = []
     for (const order of orders) opened.push(await transfers.open({ seconds: 600, ...order }))
@@ -670,7 +673,7 @@ describe('An unfilled transfer', () => {
   test('is refunded although a node reports the times of only some events', async ({ service, transfers }) => {
     const [transfer] = await openExpired(transfers, {})
     await refundAll(transfers, transfer)
-    const wire = service.rpc[ARBITRUM] as Wire
+    const wire = service.rpc[ARBITRUM] as RecordingProxy
     wire.rewrite = (answer, request) => {
       const isSearch = (id: number) =>
         JSON.parse(request).some((one: { id: number; method: string }) => one.id === id && one.method === 'eth_getLogs')

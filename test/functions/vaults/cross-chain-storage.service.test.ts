@@ -4,18 +4,18 @@ import type { Item } from '../../../lib/aws/requests.ts'
 import { sendTransactions } from '../../../sandbox/transactions.ts'
 import { captureLogs } from '../../support/logs.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { startAnew, USERS } from '../../support/service.ts'
+import { startNewContainers, USERS } from '../../support/service.ts'
 import { scanTable } from '../../support/tables.ts'
 import {
   test as base,
   call,
+  disableStatusApi,
   expectStatus,
   type Transfer,
   type Transfers,
-  withoutHints,
 } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
-import { callsIn, startWire, type Wire } from '../../support/wire.ts'
+import { listRpcCalls, type RecordingProxy, startRecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 const NO_HASH: Hash = `0x${'5c'.repeat(32)}`
@@ -45,13 +45,13 @@ const test = base
     const pairs = await Promise.all(
       [ARBITRUM, BASE].map(async (id) => {
         const target = chains.find(({ chainId }) => chainId === id)?.rpcUrl ?? ''
-        return [id, [service.rpc[id] as Wire, await startWire(target)]] as const
+        return [id, [service.rpc[id] as RecordingProxy, await startRecordingProxy(target)]] as const
       }),
     )
     setRpcUrls(
       Object.fromEntries(pairs.map(([id, [one, other]]): [number, [string, string]] => [id, [one.url, other.url]])),
     )
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     onCleanup(async () => {
       setRpcUrls(rpcUrls)
       await cold.stop()
@@ -63,10 +63,10 @@ const test = base
 const NOTHING: Cost = { source: 0, destination: 0, writes: 0 }
 
 const refuse = (transfers: Transfers, ...chainIds: number[]) => {
-  for (const id of chainIds) (transfers.service.rpc[id] as Wire).behaviour = 'refuse connections'
+  for (const id of chainIds) (transfers.service.rpc[id] as RecordingProxy).behaviour = 'refuse connections'
 }
 
-function rewriteResults(wire: Wire, method: string, change: (result: unknown) => unknown): void {
+function rewriteResults(wire: RecordingProxy, method: string, change: (result: unknown) => unknown): void {
   wire.rewrite = (answer, request) => {
     const calls: { id: number; method: string }[] = JSON.parse(request)
     const items: { id: number; result: unknown }[] = JSON.parse(answer)
@@ -75,7 +75,7 @@ function rewriteResults(wire: Wire, method: string, change: (result: unknown) =>
   }
 }
 
-function limitRanges(wire: Wire, blocks: number): void {
+function limitRanges(wire: RecordingProxy, blocks: number): void {
   wire.rewrite = (answer, request) => {
     const calls: { id: number; method: string; params: [{ fromBlock: string; toBlock: string }] }[] =
       JSON.parse(request)
@@ -145,10 +145,10 @@ describe('The first status request', () => {
       await transfers.setClock(BASE, (await transfers.clockOf(BASE)) + days * 86_400)
       await transfers.mine(BASE, 30)
     }
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     wire.bodies.length = 0
     await transfer.shows('completed', { fill })
-    const searches = callsIn(wire)
+    const searches = listRpcCalls(wire)
       .flat()
       .filter(({ method }) => method === 'eth_getLogs')
     expect(searches).toHaveLength(0)
@@ -227,7 +227,7 @@ describe('A final status', () => {
 
   test('is never overwritten by an earlier request', async ({ service, transfers, recordsOf, costOf }) => {
     const transfer = await transfers.open({ recipient: BOB.address })
-    const destination = service.rpc[BASE] as Wire
+    const destination = service.rpc[BASE] as RecordingProxy
     const askChains = Promise.withResolvers<void>()
     const write = Promise.withResolvers<void>()
 
@@ -356,7 +356,7 @@ describe('If a chain is reorganised before a block is final', () => {
     const [second] = (await transfers.transfersIn(ARBITRUM, hash)) as [Transfer]
     await second.shows('bridging')
     const fill = await transfers.relayer.fill(second.deposit)
-    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    rewriteResults(service.rpc[ARBITRUM] as RecordingProxy, 'eth_getTransactionReceipt', () => null)
     await second.shows('completed', { fill })
   })
 })
@@ -365,7 +365,7 @@ describe('A node that lags behind', () => {
   test('does not make a bridging transfer pending again', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     await transfer.shows('bridging')
-    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    rewriteResults(service.rpc[ARBITRUM] as RecordingProxy, 'eth_getTransactionReceipt', () => null)
     await transfer.shows('bridging')
     const fill = await transfers.relayer.fill(transfer.deposit)
     await transfer.shows('completed', { fill })
@@ -375,16 +375,16 @@ describe('A node that lags behind', () => {
   test('does not make an expired transfer pending again', async ({ service, transfers }) => {
     const transfer = await transfers.open({ seconds: 600 })
     await transfer.shows('bridging')
-    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    rewriteResults(service.rpc[ARBITRUM] as RecordingProxy, 'eth_getTransactionReceipt', () => null)
     await transfers.letExpire(transfer)
     await transfer.shows('expired')
   })
 
   test('does not complete a fill before its logs and its receipt show it', async ({ service, transfers }) => {
-    const destination = service.rpc[BASE] as Wire
+    const destination = service.rpc[BASE] as RecordingProxy
     const transfer = await transfers.open()
     const fill = await transfers.relayer.fill(transfer.deposit)
-    withoutHints(service)
+    disableStatusApi(service)
     rewriteResults(destination, 'eth_getLogs', () => [])
     await transfer.shows('bridging')
     rewriteResults(destination, 'eth_getTransactionReceipt', () => null)
@@ -432,7 +432,7 @@ describe('A known source transaction that can no longer be mined', () => {
     for (const wire of wires) wire.bodies.length = 0
     expectStatus(await lost.ask({ as }), 'source_dropped', { hash, from: ARBITRUM, final: true })
     for (const side of [0, 1]) {
-      const asked = wires.filter((_, index) => index % 2 === side).flatMap(callsIn)
+      const asked = wires.filter((_, index) => index % 2 === side).flatMap(listRpcCalls)
       expect(asked.flat().length).toBeLessThanOrEqual(8)
     }
   })
@@ -441,7 +441,7 @@ describe('A known source transaction that can no longer be mined', () => {
     const transfer = await transfers.open({ user: BOB })
     await transfer.shows('bridging')
     await transfers.open({ user: BOB })
-    rewriteResults(service.rpc[ARBITRUM] as Wire, 'eth_getTransactionReceipt', () => null)
+    rewriteResults(service.rpc[ARBITRUM] as RecordingProxy, 'eth_getTransactionReceipt', () => null)
     await transfers.finalise(ARBITRUM)
     await transfer.shows('bridging')
     await transfer.shows('bridging')
@@ -452,7 +452,7 @@ describe('A status request costs at most 8 calls in 6 requests:', () => {
   const costs = async (service: Transfers['service'], work: () => Promise<unknown>) => {
     for (const wire of Object.values(service.rpc)) wire.bodies.length = 0
     await work()
-    const asked = Object.values(service.rpc).flatMap(callsIn)
+    const asked = Object.values(service.rpc).flatMap(listRpcCalls)
     return { requests: asked.length, calls: asked.flat().length }
   }
 
@@ -489,7 +489,7 @@ describe('A status request costs at most 8 calls in 6 requests:', () => {
     for (const chainId of [ARBITRUM, BASE]) await transfers.mine(chainId, 250, 0)
     await transfers.passDays(7)
     await transfers.finalise()
-    for (const chainId of [ARBITRUM, BASE]) limitRanges(service.rpc[chainId] as Wire, 140)
+    for (const chainId of [ARBITRUM, BASE]) limitRanges(service.rpc[chainId] as RecordingProxy, 140)
     const stages = [
       [filled, 'completed', { fill }],
       [expired, 'refunded', {}],
@@ -524,9 +524,9 @@ describe('One of two hosts', () => {
       const transfer = await transfers.open()
       await transfers.finalise()
       const [lying, honest] = liar === 0 ? [wires[0], wires[1]] : [wires[1], wires[0]]
-      rewriteResults(lying as Wire, 'eth_getTransactionReceipt', isReverted)
+      rewriteResults(lying as RecordingProxy, 'eth_getTransactionReceipt', isReverted)
       for (const behaviour of ['refuse connections', 'answer 500', 'pass'] as const) {
-        Object.assign(honest as Wire, { behaviour })
+        Object.assign(honest as RecordingProxy, { behaviour })
         for (let question = 0; question < 3; question += 1) {
           const { body } = await transfer.ask({ as })
           expect(body.final).toBe(false)
@@ -551,7 +551,7 @@ describe('One of two hosts', () => {
   }) => {
     const logs = captureLogs()
     const transfer = await transfers.open()
-    rewriteResults(wires[1] as Wire, 'eth_getTransactionReceipt', () => null)
+    rewriteResults(wires[1] as RecordingProxy, 'eth_getTransactionReceipt', () => null)
     expect((await transfer.ask({ as })).body.status).toBe('pending')
     for (const wire of wires) wire.reset()
     await transfer.shows('bridging', { as })

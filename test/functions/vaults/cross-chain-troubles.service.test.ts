@@ -8,14 +8,14 @@ import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { REFUND_WAYS } from '../../support/transfer-troubles.ts'
 import {
   test as base,
-  type Call,
+  type ContractCall,
   call,
   depositMessage,
   type Transfer,
   type Transfers,
 } from '../../support/transfers.ts'
 import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
-import { callsIn } from '../../support/wire.ts'
+import { listRpcCalls } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 
@@ -36,7 +36,7 @@ async function pollStatus(
   const query = new URLSearchParams({ srcChainId: `${ARBITRUM}`, ...(more as Record<string, string>) })
   const reply = await service.call('GET', `/defi-vaults/v1/defi/cross-chain/${hash}/status?${query}`)
   expect(reply.status).toBe(200)
-  const requests = Object.values(service.rpc).flatMap(callsIn)
+  const requests = Object.values(service.rpc).flatMap(listRpcCalls)
   expect(requests.length).toBeLessThanOrEqual(6)
   expect(requests.flat().length).toBeLessThanOrEqual(8)
   return reply.body
@@ -47,7 +47,7 @@ async function prepare(
   vault: Parameters<typeof createDepositJourney>[0],
   user: Pick<LocalAccount, 'address'>,
   amount: bigint,
-): Promise<Call> {
+): Promise<ContractCall> {
   const reply: HttpReply = await createDepositJourney(vault, service, ARBITRUM).ask(user, amount)
   expect(reply.status).toBe(200)
   const { to: target, data: callData } = reply.body.operations.at(-1)
@@ -127,7 +127,7 @@ describe('A pending transaction', () => {
     expect(dropped.statusDescription).not.toMatch(/nothing was sent/i)
     // A final status is stored, so another poll makes no calls to nodes.
     expect(await pollStatus(service, hash)).toMatchObject({ reason: 'source_dropped' })
-    expect(Object.values(service.rpc).flatMap(callsIn)).toEqual([])
+    expect(Object.values(service.rpc).flatMap(listRpcCalls)).toEqual([])
   })
 
   test('replaced by a deposit with other terms is dropped, and the other one is a separate transfer', async ({

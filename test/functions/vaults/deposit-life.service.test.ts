@@ -1,7 +1,7 @@
 import { getAddress } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
-import { type Call, revertCalls } from '../../support/chain-answers.ts'
+import { type RpcCall, revertCalls } from '../../support/chain-answers.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
@@ -13,7 +13,7 @@ import {
   sharesFor,
   type TestVault,
 } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB, CAROL] = USERS
 
@@ -54,9 +54,9 @@ async function openSeasonedVault(
 }
 
 /** Makes a node refuse eth_call with a third parameter, which is the state override. */
-function refuseOverrides(wire: Wire): void {
+function refuseOverrides(wire: RecordingProxy): void {
   wire.rewrite = (answer, request) => {
-    const calls: Call[] = JSON.parse(request)
+    const calls: RpcCall[] = JSON.parse(request)
     const items: { id: number }[] = JSON.parse(answer)
     const refused = ({ id }: { id: number }) =>
       calls.some((call) => call.id === id && call.method === 'eth_call' && call.params.length === 3)
@@ -299,7 +299,7 @@ describe('the life of a deposit', () => {
       const claimableShares = `${await vault.read('maxMint', ALICE.address)}`
       const claimableRedeemAssets = `${await vault.read('maxWithdraw', ALICE.address)}`
       await vault.act(ROLES.admin, 'pause')
-      if (refuses) refuseOverrides(coldService.rpc[8453] as Wire)
+      if (refuses) refuseOverrides(coldService.rpc[8453] as RecordingProxy)
 
       const cold = { key: vault.key }
       const path = `/defi-vaults/v1/defi/user/${ALICE.address}/positions/${vault.address}`
@@ -317,7 +317,7 @@ describe('the life of a deposit', () => {
     const status = await statusOf(vault)
     const { claimable } = (await vault.claim(ALICE)).body
 
-    revertCalls(service.rpc[8453] as Wire, NOT_OF_DEPOSITS)
+    revertCalls(service.rpc[8453] as RecordingProxy, NOT_OF_DEPOSITS)
     expect(await statusOf(vault)).toEqual(status)
     const { body } = await vault.claim(ALICE)
     expect(body).toMatchObject({ claimable, simulation: { status: 'unavailable' } })
@@ -328,10 +328,10 @@ describe('the life of a deposit', () => {
     await vault.request(ALICE.address, 3_000_000n)
     await vault.settle()
     const { claimable } = (await vault.claim(ALICE)).body
-    revertCalls(service.rpc[8453] as Wire, ['pendingDepositRequest(uint256,address)', 'balanceOf(address)'])
+    revertCalls(service.rpc[8453] as RecordingProxy, ['pendingDepositRequest(uint256,address)', 'balanceOf(address)'])
     expect((await vault.claim(ALICE)).body).toMatchObject({ claimable })
 
-    revertCalls(service.rpc[8453] as Wire, ['claimableDepositRequest(uint256,address)'])
+    revertCalls(service.rpc[8453] as RecordingProxy, ['claimableDepositRequest(uint256,address)'])
     expect((await vault.deposit(ALICE, 1_000_000n)).status).toBe(200)
   })
 

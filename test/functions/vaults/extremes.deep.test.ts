@@ -20,9 +20,9 @@ import { contract as withdraw } from '../../../functions/vaults/withdraw/contrac
 import { contract as withdrawStatus } from '../../../functions/vaults/withdraw-status/contract.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { listErrors } from '../../../reference/openapi.ts'
-import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
-import { recordAll } from '../../support/records.ts'
-import { runs } from '../../support/runs.ts'
+import { createReturnDataChange, rewriteResults } from '../../support/chain-answers.ts'
+import { recordAllBlocks } from '../../support/records.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { test as base, type HttpReply, type Service, type UnsignedTransaction, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES } from '../../support/vaults.ts'
 
@@ -187,7 +187,7 @@ async function prepare(service: Service) {
   await savings.mint(ALICE.address, 100n * ONE)
   await savings.approve(ALICE.address, 100n * ONE)
   await service.send(BASE, ALICE, (await savings.deposit(ALICE, 100n * ONE)).body.operations)
-  await recordAll(savings.chain)
+  await recordAllBlocks(savings.chain)
   return [
     ...lagoons,
     ...asyncs,
@@ -240,7 +240,7 @@ function applyLies(service: Service, { views, words, simulation }: Lies): void {
   const wire = service.rpc[BASE]
   if (!wire) throw new Error('The chain has no wire.')
   const answers = new Map(Object.entries(views).map(([view, answer]) => [toFunctionSelector(view), ANSWERS[answer]]))
-  const aggregate = changeAggregate((data, selector) => {
+  const aggregate = createReturnDataChange((data, selector) => {
     if (selector === STORAGE) {
       const told = data.slice(2).match(/.{64}/g) ?? []
       for (const { index, value } of words) if (index < told.length) told[index] = word(value).slice(2)
@@ -330,7 +330,7 @@ describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
       expect(contract.response.safeDecode(reply.body).error).toBeUndefined()
       if (body) expectOwn(reply, vault, of.address)
     })
-    await fc.assert(property, { numRuns: runs(RUNS) })
+    await fc.assert(property, { numRuns: scaleSampleCount(RUNS) })
   })
 
   test('is never shown with zeros for failed calls', async ({ service, stages }) => {

@@ -4,18 +4,18 @@ import { handler as refreshChain } from '../../../functions/jobs/refresh-chain/h
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { checkInterface } from '../../interface/interface.ts'
 import {
-  BLOCK_NUMBER,
-  BLOCK_TIME,
-  type Call,
-  type Change,
-  changeAggregate,
-  changeValues,
+  BLOCK_NUMBER_SELECTOR,
+  BLOCK_TIME_SELECTOR,
+  createReturnDataChange,
+  createValueChange,
+  type ResultChange,
+  type RpcCall,
   rewriteResults,
 } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
 import { someContext } from '../../support/lambda.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const DEPOSIT = '/defi-vaults/v1/defi/vault/deposit'
@@ -25,7 +25,7 @@ const REVERTING = '0x5f5ffd'
 const PATIENCE_MS = 4_000
 
 const test = base
-  .extend('base', ({ service }) => service.rpc[8453] as Wire)
+  .extend('base', ({ service }) => service.rpc[8453] as RecordingProxy)
   .extend('vaultsOn', ({ service }) => (chainId: number, type: 'async' | 'sync' = 'async') => {
     const chain = service.backends.chains.find((candidate) => candidate.chainId === chainId)
     const addresses = (chain?.vaults ?? []).filter((vault) => vault.type === type).map(({ address }) => address)
@@ -175,16 +175,19 @@ const ones = (data: string) => `0x${'f'.repeat(data.length - 2)}`
 const zeros = (data: string) => `0x${'0'.repeat(data.length - 2)}`
 
 describe('A chain that returns well-formed nonsense', () => {
-  const NONSENSE: readonly (readonly [string, Change])[] = [
+  const NONSENSE: readonly (readonly [string, ResultChange])[] = [
     ['nothing but ones', (result) => ones(String(result))],
     ['nothing but zeros', (result) => zeros(String(result))],
     ['half of each result', (result) => String(result).slice(0, 2 + Math.floor(String(result).length / 128) * 64)],
     ['empty results', () => '0x'],
-    ['a huge block number', changeAggregate((data, selector) => (selector === BLOCK_NUMBER ? ones(data) : data))],
-    ['a huge time', changeAggregate((data, selector) => (selector === BLOCK_TIME ? ones(data) : data))],
-    ['the largest of all values', changeValues(ones)],
-    ['the smallest of all values', changeValues(zeros)],
-    ['no values', changeValues(() => '0x')],
+    [
+      'a huge block number',
+      createReturnDataChange((data, selector) => (selector === BLOCK_NUMBER_SELECTOR ? ones(data) : data)),
+    ],
+    ['a huge time', createReturnDataChange((data, selector) => (selector === BLOCK_TIME_SELECTOR ? ones(data) : data))],
+    ['the largest of all values', createValueChange(ones)],
+    ['the smallest of all values', createValueChange(zeros)],
+    ['no values', createValueChange(() => '0x')],
   ]
 
   test.for(NONSENSE)(
@@ -210,10 +213,10 @@ describe('A chain that returns well-formed nonsense', () => {
     '(storage words of %j) is a bad upstream response',
     async ([word], { coldService: service, base, vaultsOn }) => {
       base.rewrite = (answer, request) => {
-        const calls: Call[] = JSON.parse(request)
+        const calls: RpcCall[] = JSON.parse(request)
         const items: { id: number }[] = JSON.parse(answer)
         const spoil = ({ id, ...item }: { id: number }) => {
-          const { method, params } = calls[id] as Call
+          const { method, params } = calls[id] as RpcCall
           // The node refuses state overrides. The service then reads storage words one by one, and the node returns
           // false words.
           if (method === 'eth_call' && params.length === 3)
@@ -235,9 +238,9 @@ describe('A chain that returns well-formed nonsense', () => {
     let block = 1_000_000
     // The node reports another block number in each call of a batch. It also refuses the bytecode that would read
     // everything in one call.
-    const another = changeAggregate((data, selector) => {
+    const another = createReturnDataChange((data, selector) => {
       if (selector === '0x00000000') return '0x'
-      if (selector !== BLOCK_NUMBER) return data
+      if (selector !== BLOCK_NUMBER_SELECTOR) return data
       block += 1
       return numberToHex(block, { size: 32 })
     })

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { expectError } from '../../support/errors.ts'
-import { recordAll } from '../../support/records.ts'
+import { recordAllBlocks } from '../../support/records.ts'
 import { test as base, type Service } from '../../support/service.ts'
 import { openLagoonVault } from '../../support/vaults.ts'
 
@@ -72,7 +72,7 @@ describe('The history of a vault', () => {
   test('begins with the prices recorded by the job', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     expect((await get(service, vault)).body.history).toEqual([])
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     const { history } = (await get(service, vault)).body
     expect(history).toMatchObject([{ sharePrice: '1000000', totalAssets: '0', annualYield: null }])
   })

@@ -12,13 +12,13 @@ import { settleRequests } from '../../../sandbox/curator.ts'
 import { deployLagoonVault, deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
-import { changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
+import { createReturnDataChange, rewriteResults } from '../../support/chain-answers.ts'
 import { expectError } from '../../support/errors.ts'
-import { transaction, VAULT_ABI } from '../../support/oracles.ts'
-import { recordAll, recordPrices } from '../../support/records.ts'
-import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { buildTransaction, VAULT_ABI } from '../../support/oracles.ts'
+import { recordAllBlocks, recordPrices } from '../../support/records.ts'
+import { test as base, type HttpReply, type Service, startNewContainers, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
@@ -126,8 +126,8 @@ const test = base
     return vault as Listed
   })
 
-async function act(chain: Chain, ...of: Parameters<typeof transaction>): Promise<void> {
-  await transact(chain, [transaction(...of)])
+async function act(chain: Chain, ...of: Parameters<typeof buildTransaction>): Promise<void> {
+  await transact(chain, [buildTransaction(...of)])
 }
 
 describe('The list', () => {
@@ -292,7 +292,7 @@ describe('The list', () => {
     'names a view that reverts or returns another type, and shows the rest: %s',
     async ([, open, views], { service }) => {
       const { key, address, chain } = await open(service)
-      const wire = service.rpc[chain.chainId] as Wire
+      const wire = service.rpc[chain.chainId] as RecordingProxy
       const read = async () => {
         service.pass(0.5)
         const [{ body: list }, { body: vault }] = [
@@ -311,7 +311,7 @@ describe('The list', () => {
           const isView = (selector: string) => selector === toFunctionSelector(`function ${view}`)
           rewriteResults(
             wire,
-            changeAggregate((data, selector) => (isView(selector) ? other : data)),
+            createReturnDataChange((data, selector) => (isView(selector) ? other : data)),
           )
           expect(await read(), `${view}: ${other}`).toEqual({ ...whole, [field]: null, missing: [field] })
         }
@@ -594,9 +594,9 @@ describe('The APY', () => {
       ),
     )
     await Promise.all(recorded)
-    await recordAll(chain)
+    await recordAllBlocks(chain)
     const listAnew = async (): Promise<Listed[]> => {
-      const { service: anew, stop } = await startAnew(service)
+      const { service: anew, stop } = await startNewContainers(service)
       return await listed(anew).finally(stop)
     }
     const list = await listAnew()
@@ -667,7 +667,7 @@ describe('The APY', () => {
     await vault.approve(owner, vault.units('1000'))
     await vault.act(owner, 'deposit', vault.units('1000'), owner)
     await vault.act(owner, 'withdraw', vault.units('500'), owner, owner)
-    await recordAll(chain)
+    await recordAllBlocks(chain)
     const place = { chainId: chain.chainId, address: vault.address }
     const path = `/defi-vaults/v1/defi/vault/${vault.address}/history`
     const { body } = await service.call('GET', path, { key: vault.key })
@@ -676,7 +676,7 @@ describe('The APY', () => {
     await recordPrices(service, place, [
       { price: 1_000_000n, timestamp: BigInt(Math.floor(Date.now() / 1000) - 100 * DAY) },
     ])
-    const { service: anew, stop } = await startAnew(service)
+    const { service: anew, stop } = await startNewContainers(service)
     const [listed] = (await anew.call('GET', LIST, { key: vault.key }).finally(stop)).body.data
     expect(listed).toMatchObject({ APY: '0.00', annualYield: { percent: '0.00' } })
     for (const one of Object.values<{ percent: string }>(listed.annualYields)) expect(one.percent).toBe('0.00')

@@ -5,8 +5,8 @@ import { type Node, startNode } from '../../../sandbox/nodes.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { createDepositJourney } from '../../support/cross-chain.ts'
 import { decodeBridgeDeposit } from '../../support/oracles.ts'
-import { refresh } from '../../support/records.ts'
-import { test as base, type HttpReply, type Service, startAnew, USERS } from '../../support/service.ts'
+import { runRefreshChain } from '../../support/records.ts'
+import { test as base, type HttpReply, type Service, startNewContainers, USERS } from '../../support/service.ts'
 import { openLagoonVault } from '../../support/vaults.ts'
 
 const [ALICE, BOB] = USERS
@@ -69,7 +69,7 @@ async function prepare(service: Service) {
   for (const chain of service.backends.chains) {
     await callRpc(chain, [{ method: 'evm_increaseTime', params: [2 * DAY] }])
     await mine(chain, 20)
-    await refresh(chain.chainId)
+    await runRefreshChain(chain.chainId)
   }
   // The job has not recorded this deposit, so each request must read it from the chain.
   await vault.act(ALICE.address, 'deposit', vault.units('70'), ALICE.address, ALICE.address)
@@ -143,7 +143,7 @@ const test = base
       stops.push(...nodes.flat().map(({ stop }) => stop))
       const urls = service.backends.chains.map(({ chainId }, index) => [chainId, nodes[index]?.map(({ url }) => url)])
       service.backends.setRpcUrls(Object.fromEntries(urls))
-      const cold = await startAnew(service)
+      const cold = await startNewContainers(service)
       stops.unshift(cold.stop)
       return cold.service
     }
@@ -324,7 +324,7 @@ test('After a day without records, a node with 10-block ranges makes nothing wro
   expect(verdicts(replies, truth)).toEqual({ ...noneWrong, ...right })
 
   // The import comes after the start of the containers, so that the job reads the same nodes as the containers.
-  const { refresh } = await import('../../support/records.ts')
+  const { runRefreshChain: refresh } = await import('../../support/records.ts')
   for (let run = 0; run < 3; run += 1) await refresh(BASE)
   expect(verdicts(await stage.ask(cold), await stage.ask(service))).toEqual(allRight)
 })

@@ -1,8 +1,8 @@
 import { decodeFunctionData } from 'viem'
 import { describe, expect } from 'vitest'
-import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
+import { ASYNC_VAULT_ABI } from '../../sandbox/async-vault-abi.ts'
 import { expectError } from '../../support/errors.ts'
-import { readLiveAndRecorded } from '../../support/records.ts'
+import { readConsistentViews } from '../../support/records.ts'
 import { type HttpReply, test, USERS } from '../../support/service.ts'
 import { expectFairGas, expectSuccess, openAsyncVault, ROLES, type TestAsyncVault } from '../../support/vaults.ts'
 
@@ -11,7 +11,7 @@ const ONE = 10n ** 6n
 
 const callsIn = ({ body }: HttpReply) =>
   body.operations.map(({ data }: { data: `0x${string}` }) => {
-    const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
+    const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT_ABI, data })
     return [functionName, args?.[0]]
   })
 
@@ -54,7 +54,7 @@ describe('a vault with deposits by request and instant withdrawals', () => {
     })
     expectError(await vault.claim(ALICE), 'no_claimable_deposit')
     expectError(await vault.cancel(ALICE, 'deposit'), 'request_can_no_longer_be_cancelled')
-    expect((await readLiveAndRecorded(service, vault, ALICE.address)).deposits).toMatchObject([{ status: 'pending' }])
+    expect((await readConsistentViews(service, vault, ALICE.address)).deposits).toMatchObject([{ status: 'pending' }])
 
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 100n * ONE, 99_999_999n)
     expect((await vault.status(ALICE)).body).toMatchObject({
@@ -84,7 +84,7 @@ describe('a vault with deposits by request and instant withdrawals', () => {
       assets: BigInt(byShares.body.withdrawal.assets),
       shares: -30_000_003n,
     })
-    const { position, withdrawals } = await readLiveAndRecorded(service, vault, ALICE.address)
+    const { position, withdrawals } = await readConsistentViews(service, vault, ALICE.address)
     expect(withdrawals).toMatchObject(
       [byShares, byAmount].map(({ body: { withdrawal } }) => ({
         status: 'completed',
@@ -99,7 +99,7 @@ describe('a vault with deposits by request and instant withdrawals', () => {
     const { assets } = await send(vault, rest)
     expect(`${assets}`).toBe(rest.body.withdrawal.assets)
     expect(await vault.sharesOf(ALICE.address)).toBe(0n)
-    const end = await readLiveAndRecorded(service, vault, ALICE.address)
+    const end = await readConsistentViews(service, vault, ALICE.address)
     expect(end.position).toMatchObject({
       totalWithdrawnAssets: `${paid + assets}`,
       currentValue: '0',
@@ -122,7 +122,7 @@ describe('a vault with deposits by request and instant withdrawals', () => {
     expect(await send(vault, reply)).toEqual({ assets: BigInt(reply.body.withdrawal.assets), shares: 0n })
     const refused = await vault.withdraw(ALICE, { max: true })
     expectError(refused, 'amount_exceeds_balance', ['max'])
-    expect((await readLiveAndRecorded(service, vault, ALICE.address)).withdrawals).toMatchObject([
+    expect((await readConsistentViews(service, vault, ALICE.address)).withdrawals).toMatchObject([
       { status: 'completed' },
     ])
   })

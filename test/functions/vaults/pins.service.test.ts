@@ -8,15 +8,21 @@ import { vaultPartition } from '../../../lib/vaults/vault.ts'
 import type { Backends } from '../../../sandbox/backends.ts'
 import { deployYieldVault } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { BLOCK_NUMBER, type Call, type Change, changeAggregate, rewriteResults } from '../../support/chain-answers.ts'
+import {
+  BLOCK_NUMBER_SELECTOR,
+  createReturnDataChange,
+  type ResultChange,
+  type RpcCall,
+  rewriteResults,
+} from '../../support/chain-answers.ts'
 import { createDepositJourney } from '../../support/cross-chain.ts'
 import { expectError } from '../../support/errors.ts'
 import { overrideStorage } from '../../support/lies.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { finalize, recordsOf, refresh } from '../../support/records.ts'
-import { test as base, type Service, startAnew, USERS } from '../../support/service.ts'
+import { finalizeBlocks, recordsOf, runRefreshChain } from '../../support/records.ts'
+import { test as base, type Service, startNewContainers, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
-import { startWire, type Wire } from '../../support/wire.ts'
+import { type RecordingProxy, startRecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const BASE = 8453
@@ -42,7 +48,7 @@ async function confirm(service: Parameters<typeof operate>[0], vault: TestVault)
   return digest ? operate(service, 'confirm-vault', ...placeOf(vault), '--confirm', digest) : shown
 }
 
-const runJob = async ({ chain }: TestVault) => (await refresh(chain.chainId)) as { changedVaults?: number }
+const runJob = async ({ chain }: TestVault) => (await runRefreshChain(chain.chainId)) as { changedVaults?: number }
 
 async function openPinned<V extends TestVault>(service: Service, opening: Promise<V>): Promise<V> {
   const vault = await opening
@@ -171,7 +177,7 @@ const KINDS: Readonly<
 }
 
 const test = base.extend('other', async ({ service }, { onCleanup }) => {
-  const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+  const wire = await startRecordingProxy(service.backends.chains[0]?.rpcUrl as string)
   onCleanup(wire.stop)
   return wire
 })
@@ -215,7 +221,7 @@ test('A pin of the older form, with code hashes, is still valid', async ({ servi
   const [item] = await service.tables.deposits.getMany(z.looseObject({ code: z.array(z.looseObject({})) }), [key])
   const code = item?.code.map((one) => ({ ...one, codeHash: `0x${'c0'.repeat(32)}` }))
   await service.tables.deposits.putMany([buildItem(z.looseObject({}), key, { ...item, code })])
-  const { service: cold, stop } = await startAnew(service)
+  const { service: cold, stop } = await startNewContainers(service)
   const ask = () =>
     cold.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
       key: vault.key,
@@ -272,7 +278,7 @@ test('A deposit from another chain into a changed vault is refused', async ({ se
 
 describe('Once the job has seen that a vault has changed,', () => {
   const listed = async (service: Service, vault: TestVault, key = vault.key) =>
-    (await (await startAnew(service)).service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data[0]
+    (await (await startNewContainers(service)).service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data[0]
   const hasChanged = async (...asked: Parameters<typeof listed>) => (await listed(...asked)).hasChanged
 
   test('the vault keeps the time of its last confirmation', async ({ service }) => {
@@ -311,7 +317,7 @@ describe('Once the job has seen that a vault has changed,', () => {
     await store(vault, IMPLEMENTATION, vault.token)
     await runJob(vault)
     await store(vault, IMPLEMENTATION, '0x')
-    const cold = await startAnew(service)
+    const cold = await startNewContainers(service)
     expectError(
       await cold.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
         key: vault.key,
@@ -358,26 +364,26 @@ describe('The first reported block of a vault needs two nodes: add-vault with on
   ] as const)('%s, as that of the price or as its head', async ([, number], { service, other }) => {
     const vault = await openYieldVault(service)
     const of = ['--client', vault.key.split('_')[2] ?? '', ...placeOf(vault)]
-    await finalize(vault.chain)
+    await finalizeBlocks(vault.chain)
     // Healthy nodes may be some seconds apart, which is about 25 blocks of Base. 64 blocks are mined, so that block 1
     // is even older.
     await rpc(vault, 'anvil_mine', '0x40')
     const [head] = await rpc(vault, 'eth_blockNumber')
     const far = numberToHex(number, { size: 32 })
-    const inCall = changeAggregate((data, selector) => (selector === BLOCK_NUMBER ? far : data))
+    const inCall = createReturnDataChange((data, selector) => (selector === BLOCK_NUMBER_SELECTOR ? far : data))
     // The node changes only the call that reads the price. Earlier calls, which recognize the kind of vault, stay
     // unchanged.
     const names = ['convertToAssets(uint256)', 'maxDeposit(address)', 'balanceOf(address)'] as const
     const [price, ...others] = names.map((name) => toFunctionSelector(name).slice(2)) as [string, ...string[]]
-    const ofPrice: Change = (result, call) => {
+    const ofPrice: ResultChange = (result, call) => {
       const asked = JSON.stringify(call.params)
       return asked.includes(price) && !others.some((other) => asked.includes(other)) ? inCall(result, call) : result
     }
-    const ofHead: Change = (result, { method, params: [block] }) =>
+    const ofHead: ResultChange = (result, { method, params: [block] }) =>
       method === 'eth_getBlockByNumber' && block === 'latest'
         ? { ...(result as object), number: numberToHex(number) }
         : result
-    for (const lie of [ofPrice, ofHead, (result: unknown, call: Call) => ofHead(ofPrice(result, call), call)]) {
+    for (const lie of [ofPrice, ofHead, (result: unknown, call: RpcCall) => ofHead(ofPrice(result, call), call)]) {
       rewriteResults(other, lie)
       for (const nodes of [
         [other.url, vault.chain.rpcUrl],
@@ -511,10 +517,10 @@ describe('A share price', () => {
 })
 
 describe('The check that a vault has not changed', () => {
-  const readingAt = async (service: Service, ...wires: Wire[]) => {
+  const readingAt = async (service: Service, ...wires: RecordingProxy[]) => {
     const [first, ...others] = wires.map(({ url }) => url)
     service.backends.setRpcUrls({ [BASE]: [first as string, ...others] })
-    const { service: cold } = await startAnew(service)
+    const { service: cold } = await startNewContainers(service)
     return (vault: TestVault) =>
       cold.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
         key: vault.key,
@@ -527,7 +533,7 @@ describe('The check that a vault has not changed', () => {
     const [before] = await rpc(vault, 'eth_getStorageAt', vault.address, IMPLEMENTATION, 'latest')
     await vault.upgrade('0.5.1')
     overrideStorage(other, { [vault.address.toLowerCase()]: { [IMPLEMENTATION]: before as Hex } })
-    const honest = service.rpc[BASE] as Wire
+    const honest = service.rpc[BASE] as RecordingProxy
     expect((await (await readingAt(service, other))(vault)).status).toBe(200)
     for (const wires of [
       [honest, other],
@@ -538,7 +544,7 @@ describe('The check that a vault has not changed', () => {
   })
 
   test('fails if a node does not return the code of an account', async ({ service }) => {
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     const vault = await openDisguised(service, (vault, target) => setCode(vault, vault.address, delegationTo(target)))
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)
     rewriteResults(wire, (result, { method }) => (method === 'eth_getCode' ? null : result))
@@ -548,7 +554,7 @@ describe('The check that a vault has not changed', () => {
   test('takes no extra round trip, neither to the chain nor to the table', async ({ service }) => {
     const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
     await vault.deposit(ALICE, AMOUNT)
-    const wire = service.rpc[BASE] as Wire
+    const wire = service.rpc[BASE] as RecordingProxy
     wire.bodies.length = 0
     service.table.tries.length = 0
     expect((await vault.deposit(ALICE, AMOUNT)).status).toBe(200)

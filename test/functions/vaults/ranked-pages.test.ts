@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { rank } from '../../../functions/vaults/list/rank.ts'
-import { rankedPages } from '../../../functions/vaults/list/ranked-pages.ts'
+import { rankVaults } from '../../../functions/vaults/list/rank.ts'
+import { createRankedPages } from '../../../functions/vaults/list/ranked-pages.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { someVault } from '../../support/clients.ts'
 
@@ -10,13 +10,13 @@ const vaultAt = (index: number): Vault =>
   someVault({ address: getAddress(numberToHex(2n ** 150n + BigInt(index) * 7919n, { size: 20 })) })
 const addressesOf = (entries: readonly { readonly vault: Vault }[]) => entries.map(({ vault }) => vault.address)
 const page = (vaults: readonly Vault[], figures: readonly (number | null)[], cursor?: string, limit = 7) => {
-  const { rest, cut } = rankedPages(vaults, { list: 'list', cursor, limit })
+  const { rest, cut } = createRankedPages(vaults, { list: 'list', cursor, limit })
   const entries = rest.map((vault) => ({
     vault,
     // The cast is safe, because the ranking reads only these two values.
     live: { totalAssetsUsd: figures[vaults.indexOf(vault)] ?? null, annualYield: null } as never,
   }))
-  return cut(rank(entries, { sort: 'totalAssetsUsd', order: undefined, minTotalAssetsUsd: undefined }))
+  return cut(rankVaults(entries, { sort: 'totalAssetsUsd', order: undefined, minTotalAssetsUsd: undefined }))
 }
 
 describe('The pages of a sorted list', () => {
@@ -63,6 +63,6 @@ describe('The pages of a sorted list', () => {
     const cursor = page(vaults, [], undefined, 1).page.nextCursor ?? ''
     expect(page(vaults, [], cursor, 1).onPage).toHaveLength(1)
     expect(() => page(vaults.slice(1), [], cursor)).toThrow('Invalid cursor')
-    expect(() => rankedPages(vaults, { list: 'other', cursor, limit: 1 })).toThrow('Invalid cursor')
+    expect(() => createRankedPages(vaults, { list: 'other', cursor, limit: 1 })).toThrow('Invalid cursor')
   })
 })

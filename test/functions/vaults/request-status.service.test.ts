@@ -2,7 +2,7 @@ import { encodeFunctionData, erc20Abi } from 'viem'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
 import { transact } from '../../../sandbox/transactions.ts'
-import { recordAll } from '../../support/records.ts'
+import { recordAllBlocks } from '../../support/records.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess, openAsyncVault, openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
@@ -44,7 +44,7 @@ describe('the status of a request that settlements skipped', () => {
     async ({ generation }, { service }) => {
       const vault = await openEmptyVault(service, generation)
       const status = async (user = ALICE) => {
-        await recordAll(vault.chain)
+        await recordAllBlocks(vault.chain)
         // The clock advances by 31 s, because a container caches the job's progress for 30 s.
         service.pass(31)
         return of(vault, 'withdrawStatus', user)
@@ -98,11 +98,11 @@ describe('the status of a request that settlements skipped', () => {
     await vault.act(ALICE.address, 'cancelRequestRedeem', ALICE.address)
     await vault.settle()
     await requestRedeem(vault, BOB, 10n * SHARE)
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     service.pass(31)
     expect(await of(vault, 'withdrawStatus', BOB)).toMatchObject({ status: 'pending', missed: 0 })
     await vault.settle()
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     service.pass(31)
     expect(await of(vault, 'withdrawStatus', BOB)).toMatchObject({ status: 'pending', missed: 1 })
   })
@@ -113,7 +113,7 @@ describe('the status of a request that settlements skipped', () => {
       const vault = await openLagoonVault(service, { generation })
       await vault.request(ALICE.address, 100n * ONE)
       await settleRedemptions(vault, generation)
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       service.pass(31)
       const passed = 'Deposit request submitted, passed over by 1 settlement, awaiting the next one.'
       expect(await of(vault, 'status')).toMatchObject({ status: 'pending', missed: 1, text: passed })
@@ -155,7 +155,7 @@ describe('the status of a withdrawal from an ERC-7540 vault', () => {
       // requests have ids, a third node request proves that none is open.
       expect(wire?.bodies).toHaveLength(make === 'counted' ? 3 : 2)
       expect((await vault.withdrawStatus(BOB)).body.status).toBe('no_active_withdrawal')
-      await recordAll(vault.chain)
+      await recordAllBlocks(vault.chain)
       expect(await statusOf()).toEqual(['withdrawn', null])
     },
   )

@@ -12,7 +12,7 @@ import {
   ROLES,
   type TestVault,
 } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 
@@ -377,7 +377,7 @@ test('Withdrawals work although a vault does not report deposits, its value or b
   const status = await statusOf(vault)
   const { claimable } = (await vault.claimWithdrawal(ALICE)).body
   // The cast is safe, because each of the service's chains has an RPC proxy.
-  revertCalls(service.rpc[8453] as Wire, NOT_OF_WITHDRAWALS)
+  revertCalls(service.rpc[8453] as RecordingProxy, NOT_OF_WITHDRAWALS)
   expect(await statusOf(vault)).toEqual(status)
   const { body } = await vault.claimWithdrawal(ALICE)
   expect(body).toMatchObject({ claimable, simulation: { status: 'unavailable' } })

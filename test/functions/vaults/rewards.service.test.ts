@@ -10,7 +10,7 @@ import { createChainClient } from '../../support/chain-client.ts'
 import { expectError } from '../../support/errors.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
 import { test as base, type HttpReply, type Service, USERS } from '../../support/service.ts'
-import { callsIn, type Wire } from '../../support/wire.ts'
+import { listRpcCalls, type RecordingProxy } from '../../support/wire.ts'
 
 // These tests use the real contract of Merkl, and a simulated Merkl API that can return false data.
 
@@ -51,7 +51,7 @@ const chainOf = ({ backends }: Service, chainId: number = BASE) => {
   return chain
 }
 
-function wireOf(rpc: Service['rpc'], chainId: number = BASE): Wire {
+function wireOf(rpc: Service['rpc'], chainId: number = BASE): RecordingProxy {
   const wire = rpc[chainId]
   if (!wire) throw new Error(`There is no wire to chain ${chainId}`)
   return wire
@@ -229,7 +229,7 @@ describe('Rewards', () => {
 
 describe('A claim calls', () => {
   const methodsOf = ({ rpc }: Service) =>
-    callsIn(wireOf(rpc)).map((batch) => batch.map(({ method }) => method).toSorted())
+    listRpcCalls(wireOf(rpc)).map((batch) => batch.map(({ method }) => method).toSorted())
 
   test('a host with three calls in one request, and not the source that has just reported', async ({
     service,

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { describe, expect } from 'vitest'
 import { expectError } from '../../support/errors.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
-import { startWire, type Wire } from '../../support/wire.ts'
+import { type RecordingProxy, startRecordingProxy } from '../../support/wire.ts'
 
 const LIST = '/defi-vaults/v1/vaults'
 const [USER] = USERS
@@ -11,14 +11,14 @@ const [USER] = USERS
 const FAILURES = ['refuse connections', 'never answer', 'answer HTML'] as const
 
 const test = base
-  .extend('first', ({ service }) => service.rpc[8453] as Wire)
+  .extend('first', ({ service }) => service.rpc[8453] as RecordingProxy)
   .extend('spare', async ({ service }, { onCleanup }) => {
-    const wire = await startWire(service.backends.chains[0]?.rpcUrl as string)
+    const wire = await startRecordingProxy(service.backends.chains[0]?.rpcUrl as string)
     onCleanup(wire.stop)
     return wire
   })
   .extend('spared', async ({ coldService, first, spare }) => {
-    const other = coldService.rpc[42161] as Wire
+    const other = coldService.rpc[42161] as RecordingProxy
     coldService.backends.setRpcUrls({ '8453': [first.url, spare.url], '42161': [other.url] })
     return coldService
   })

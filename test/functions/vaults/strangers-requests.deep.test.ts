@@ -1,6 +1,6 @@
 import { decodeFunctionData, type Hex } from 'viem'
 import { describe, expect } from 'vitest'
-import { ASYNC_VAULT } from '../../sandbox/async-vault-abi.ts'
+import { ASYNC_VAULT_ABI } from '../../sandbox/async-vault-abi.ts'
 import { createDepositJourney, test } from '../../support/cross-chain.ts'
 import { type HttpReply, type Service, USERS } from '../../support/service.ts'
 import { expectSuccess, openAsyncVault, ROLES } from '../../support/vaults.ts'
@@ -24,7 +24,7 @@ async function openCounted(service: Service) {
 
 const callIn = ({ body }: HttpReply) => {
   const [{ data }] = body.operations as [{ data: Hex }]
-  const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT, data })
+  const { functionName, args } = decodeFunctionData({ abi: ASYNC_VAULT_ABI, data })
   return [functionName, args?.[0]]
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration } from '../../../sandbox/deploy.ts'
-import { recordAll } from '../../support/records.ts'
+import { recordAllBlocks } from '../../support/records.ts'
 import { test, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
 
@@ -96,7 +96,7 @@ describe('The terms of', () => {
       await vault.request(ALICE.address, vault.units('1'))
       await vault.settle()
     }
-    await recordAll(vault.chain)
+    await recordAllBlocks(vault.chain)
     const { settlement } = await termsOf(vault)
     expect(settlement).toMatchObject({ samples: 5, medianSeconds: expect.any(Number), p90Seconds: expect.any(Number) })
   })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { LagoonGeneration, YieldVaultKind } from '../../../sandbox/deploy.ts'
 import { expectError, parseAmountLimits } from '../../support/errors.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { type HttpReply, type Service, test, USERS } from '../../support/service.ts'
 import {
   type Asset,
@@ -359,7 +359,7 @@ describe('a synchronous vault', () => {
       const again = await vault.withdraw(ALICE, { [field]: `${atMost}` })
       expect(again.body.simulation).toEqual({ status: 'success' })
     })
-    await fc.assert(property, { numRuns: runs(15) })
+    await fc.assert(property, { numRuns: scaleSampleCount(15) })
   })
 
   test('A paused vault pays nothing', async ({ service }) => {

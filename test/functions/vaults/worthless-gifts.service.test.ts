@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { expectError } from '../../support/errors.ts'
-import { readLiveAndRecorded } from '../../support/records.ts'
+import { readConsistentViews } from '../../support/records.ts'
 import { test, USERS } from '../../support/service.ts'
 import { openAsyncVault, openLagoonVault, ROLES } from '../../support/vaults.ts'
 
@@ -24,7 +24,7 @@ describe('a request made for the user whose claim gives nothing is not claimable
         amounts: { pendingRedeemShares: '0', claimableAssets: '0', claimableShares: '0' },
       })
       expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
-      const { withdrawals } = await readLiveAndRecorded(service, vault, ALICE.address)
+      const { withdrawals } = await readConsistentViews(service, vault, ALICE.address)
       expect(withdrawals.map(({ status }: { status: string }) => status)).not.toContain('claimable')
     },
   )
@@ -41,7 +41,7 @@ describe('a request made for the user whose claim gives nothing is not claimable
       amounts: { pendingDeposit: '0', claimableShares: '0' },
     })
     expectError(await vault.claim(ALICE), 'no_claimable_deposit')
-    const { position, deposits } = await readLiveAndRecorded(service, vault, ALICE.address)
+    const { position, deposits } = await readConsistentViews(service, vault, ALICE.address)
     expect(deposits).toMatchObject([{ status: 'completed', amounts: { claimableShares: '0' } }])
     expect(position).toMatchObject({ statusBreakdown: { claimable: 0 }, currentValue: '0' })
   })

@@ -10,7 +10,7 @@ import { readWebhookSecretKeys } from '../../../lib/webhooks/secret.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 import { expectError } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { serve } from '../../support/serve.ts'
+import { startTestServer } from '../../support/serve.ts'
 import { chainlessTest, type Service } from '../../support/service.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
 import { publishAndDeliver, publishTo, someWebhookEvent } from '../../support/webhooks.ts'
@@ -24,7 +24,7 @@ type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 const test = chainlessTest
   .extend('receiver', async ({ service: _ }) => {
     const receiver = { url: '', status: 204, received: [] as Received[] }
-    const url = await serve(async (request, response) => {
+    const url = await startTestServer(async (request, response) => {
       receiver.received.push({ headers: request.headers, body: await text(request) })
       response.writeHead(receiver.status).end()
     })

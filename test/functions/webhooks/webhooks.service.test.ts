@@ -9,9 +9,9 @@ import { buildEventId } from '../../../lib/webhooks/ids.ts'
 import { attemptsKey } from '../../../lib/webhooks/store.ts'
 import { someKey } from '../../support/clients.ts'
 import { expectError } from '../../support/errors.ts'
-import { chainlessTest, type Service, startAnew } from '../../support/service.ts'
+import { chainlessTest, type Service, startNewContainers } from '../../support/service.ts'
 import { scanTable } from '../../support/tables.ts'
-import { listRefusedTries } from '../../support/uses.ts'
+import { listUndeclaredRequests } from '../../support/uses.ts'
 import { publishAndDeliver, publishTo, someWebhookEvent } from '../../support/webhooks.ts'
 
 const URL_OF = (name: string) => `http://localhost:8080/${name}`
@@ -295,7 +295,7 @@ describe('The list of events', () => {
     service.table.reset()
     await service.consume()
     expect(service.table.tries.length).toBeGreaterThan(0)
-    expect(listRefusedTries(consumers['queues/deliver-events'], service.table.tries)).toEqual([])
+    expect(listUndeclaredRequests(consumers['queues/deliver-events'], service.table.tries)).toEqual([])
     expect((await ask('GET', '/webhooks/events')).body.events).toHaveLength(1)
   })
 
@@ -308,7 +308,7 @@ describe('The list of events', () => {
   test('is empty after 30 days', async ({ clock, own, tell, service }) => {
     await tell(['one'])
     clock.pass(30 * 24 * HOUR)
-    const anew = await startAnew(service)
+    const anew = await startNewContainers(service)
     onTestFinished(anew.stop)
     expect((await askerOf(anew.service, own.key)('GET', '/webhooks/events')).body.events).toEqual([])
   })
@@ -372,7 +372,7 @@ describe('A stage', () => {
 
   test('accepts webhooks only at public names and addresses', async ({ service, own }) => {
     vi.stubEnv('WEBHOOK_REACH', 'public')
-    const anew = await startAnew(service)
+    const anew = await startNewContainers(service)
     onTestFinished(async () => {
       vi.unstubAllEnvs()
       await anew.stop()

@@ -1,12 +1,12 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createAuthenticator } from '../../../lib/accounts/authentication.ts'
+import { createAssertionVerifier } from '../../../lib/accounts/authentication.ts'
 import { type Credential, FirstAssertion, FirstAttestation, type NewKey } from '../../../lib/accounts/credential.ts'
-import { assertKey, attestKey } from '../../../lib/accounts/key.ts'
-import { assertPasskey, attestPasskey } from '../../../lib/accounts/passkey.ts'
+import { verifyKeyAssertion, verifyKeyAttestation } from '../../../lib/accounts/key.ts'
+import { verifyPasskeyAssertion, verifyPasskeyAttestation } from '../../../lib/accounts/passkey.ts'
 import { isAcceptedKey } from '../../../lib/accounts/public-key.ts'
 import type { User } from '../../../lib/accounts/user.ts'
-import { type Faults, KEY_TYPES, type KeyType, someKeyPair, somePasskey } from '../../support/credentials.ts'
+import { type CredentialFaults, KEY_TYPES, type KeyType, someKeyPair, somePasskey } from '../../support/credentials.ts'
 
 const CHALLENGE = 'a challenge of ours'
 const ORIGINS = ['http://localhost:3000', 'https://wallet.example']
@@ -23,14 +23,15 @@ const matchFailedCheck = (check: string) =>
 const newKey = (attestation: unknown) => FirstAttestation.parse(attestation) as NewKey
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-const attestedPasskey = (made: unknown) => attestPasskey(newKey(made).credentialInfo, EXPECTED)
-const attestedKey = (made: unknown) => attestKey(newKey(made).credentialInfo, EXPECTED)
+const attestedPasskey = (made: unknown) => verifyPasskeyAttestation(newKey(made).credentialInfo, EXPECTED)
+const attestedKey = (made: unknown) => verifyKeyAttestation(newKey(made).credentialInfo, EXPECTED)
 
 async function registeredPasskey(type: KeyType = 'P-256') {
   const passkey = somePasskey(undefined, type)
   const made = await attestedPasskey(passkey.create(OPTIONS))
   const credential = { ...HELD, ...made, kind: 'Fido2', userHandle: 'alice' } as const
-  const login = (faults: Faults = {}) => FirstAssertion.parse(passkey.get({ challenge: CHALLENGE }, faults)) as never
+  const login = (faults: CredentialFaults = {}) =>
+    FirstAssertion.parse(passkey.get({ challenge: CHALLENGE }, faults)) as never
   return { passkey, credential, login }
 }
 
@@ -38,11 +39,12 @@ function registeredKey(type: KeyType = 'P-256') {
   const pair = someKeyPair(type)
   const made = attestedKey(pair.create(OPTIONS))
   const credential = { ...HELD, ...made, kind: 'Key' } as const
-  const login = (faults: Faults = {}) => FirstAssertion.parse(pair.get({ challenge: CHALLENGE }, faults)) as never
+  const login = (faults: CredentialFaults = {}) =>
+    FirstAssertion.parse(pair.get({ challenge: CHALLENGE }, faults)) as never
   return { pair, credential, login }
 }
 
-const SIGNED: [what: string, faults: Faults, check: string][] = [
+const SIGNED: [what: string, faults: CredentialFaults, check: string][] = [
   ['of something else', { signature: 'of something else' }, 'signature'],
   ['of another challenge', { challenge: 'another challenge' }, 'challenge'],
   ['for the page of a third party', { origin: 'https://evil.example' }, 'origin'],
@@ -82,7 +84,7 @@ describe('A passkey is registered', () => {
     await expect(attestedPasskey(create(OPTIONS, { attestation: 'packed' }))).resolves.toMatchObject({ id })
   })
 
-  test.for<[what: string, faults: Faults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
+  test.for<[what: string, faults: CredentialFaults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
     // Cases with a wrong signature are excluded, because a passkey signs its registration only with self attestation.
     ...SIGNED.filter(([, { signature }]) => !signature),
     ['signed by another', { signature: 'of something else', attestation: 'packed' }, 'attestation'],
@@ -127,7 +129,7 @@ describe('A key is registered', () => {
     expect(attestedKey(made).publicKey).toBe(written)
   })
 
-  test.for<[what: string, faults: Faults, check: string]>([
+  test.for<[what: string, faults: CredentialFaults, check: string]>([
     ...SIGNED,
     ['made for a login', { type: 'key.get' }, 'type'],
     ['made as a passkey', { type: 'webauthn.create' }, 'type'],
@@ -155,16 +157,21 @@ describe('A key is registered', () => {
 describe('A passkey logs in', () => {
   test.for(['P-256', 'RSA'] as const)('with a key of %s', async (type) => {
     const { credential, login } = await registeredPasskey(type)
-    expect(await assertPasskey(login({ counter: 1 }), credential, EXPECTED)).toEqual({ counter: 1, backedUp: false })
+    expect(await verifyPasskeyAssertion(login({ counter: 1 }), credential, EXPECTED)).toEqual({
+      counter: 1,
+      backedUp: false,
+    })
   })
 
   test('with the challenge as base64url of its text', async () => {
     const { credential, login } = await registeredPasskey()
     const challenge = Buffer.from(CHALLENGE).toString('base64url')
-    await expect(assertPasskey(login({ challenge }), credential, EXPECTED)).resolves.toMatchObject({ backedUp: false })
+    await expect(verifyPasskeyAssertion(login({ challenge }), credential, EXPECTED)).resolves.toMatchObject({
+      backedUp: false,
+    })
   })
 
-  test.for<[what: string, faults: Faults, check: string]>([
+  test.for<[what: string, faults: CredentialFaults, check: string]>([
     ...SIGNED,
     ['made for a registration', { type: 'webauthn.create' }, 'type'],
     ['without user verification', { flags: 1 }, 'user verification'],
@@ -173,7 +180,7 @@ describe('A passkey logs in', () => {
     ['on an unknown page', { origin: undefined }, 'origin'],
   ])('never with a signature %s', async ([, faults, check]) => {
     const { credential, login } = await registeredPasskey()
-    await expect(assertPasskey(login(faults), credential, EXPECTED)).rejects.toEqual(matchFailedCheck(check))
+    await expect(verifyPasskeyAssertion(login(faults), credential, EXPECTED)).rejects.toEqual(matchFailedCheck(check))
   })
 
   test.for([
@@ -188,7 +195,7 @@ describe('A passkey logs in', () => {
     { seen: 5, told: 4, flags: 5 | 8, isIn: true },
   ])('only if its counter rises: from $seen to $told (flags $flags) is $isIn', async ({ seen, told, flags, isIn }) => {
     const { credential, login } = await registeredPasskey()
-    const asserted = assertPasskey(login({ counter: told, flags }), { ...credential, counter: seen }, EXPECTED)
+    const asserted = verifyPasskeyAssertion(login({ counter: told, flags }), { ...credential, counter: seen }, EXPECTED)
     if (isIn) expect(await asserted).toMatchObject({ counter: told })
     else await expect(asserted).rejects.toEqual(matchFailedCheck('counter'))
   })
@@ -197,21 +204,21 @@ describe('A passkey logs in', () => {
 describe('A key logs in', () => {
   test.for(KEY_TYPES)('of the type %s', (type) => {
     const { credential, login } = registeredKey(type)
-    expect(() => assertKey(login(), credential, EXPECTED)).not.toThrow()
-    expect(() => assertKey(login({ origin: ORIGINS[1] }), credential, EXPECTED)).not.toThrow()
+    expect(() => verifyKeyAssertion(login(), credential, EXPECTED)).not.toThrow()
+    expect(() => verifyKeyAssertion(login({ origin: ORIGINS[1] }), credential, EXPECTED)).not.toThrow()
   })
 
-  test.for<[what: string, faults: Faults, check: string]>([
+  test.for<[what: string, faults: CredentialFaults, check: string]>([
     ...SIGNED,
     ['made for a registration', { type: 'key.create' }, 'type'],
   ])('never with a signature %s', ([, faults, check]) => {
     const { credential, login } = registeredKey()
-    expect(() => assertKey(login(faults), credential, EXPECTED)).toThrow(matchFailedCheck(check))
+    expect(() => verifyKeyAssertion(login(faults), credential, EXPECTED)).toThrow(matchFailedCheck(check))
   })
 
   test('never with the signature of another key', () => {
     const [own, other] = [registeredKey(), registeredKey()]
-    expect(() => assertKey(other.login(), own.credential, EXPECTED)).toThrow(matchFailedCheck('signature'))
+    expect(() => verifyKeyAssertion(other.login(), own.credential, EXPECTED)).toThrow(matchFailedCheck('signature'))
   })
 })
 
@@ -249,7 +256,7 @@ describe('A user with a second factor', () => {
     b: { ...second.credential, factor: 'second' },
   }
   const user = { email: 'alice@example.com', credentials } as User
-  const verify = createAuthenticator({
+  const verify = createAssertionVerifier({
     identityKeys: ['k'.repeat(64)],
     limitTries: async () => async () => undefined,
     now: () => 5_000,

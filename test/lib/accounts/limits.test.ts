@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createAttemptLimiter } from '../../../lib/accounts/limits.ts'
-import type { RateLimits } from '../../../lib/accounts/rate-limits.ts'
+import type { AttemptLimits } from '../../../lib/accounts/rate-limits.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 
-function startLimiter(limits: Partial<RateLimits>) {
+function startLimiter(limits: Partial<AttemptLimits>) {
   const clock = { now: 0 }
   const tries = new Map<string, Set<string>>()
   const users = {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildDeposits } from '../../../lib/activity/history.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
-import { accountHistories, inOrder, NOTHING, type UnlocatedEntry } from '../../support/ledger-entries.ts'
+import { accountHistories, locateEntries, UNUSED_ACCOUNT, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
 
@@ -15,7 +15,7 @@ const request = (requestId: bigint, assets: bigint): UnlocatedEntry => ({
 const claim = (assets: bigint, shares: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares })
 
 const summarizeDeposits = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount>) =>
-  buildDeposits(inOrder(given), { ...NOTHING, ...live }).map(
+  buildDeposits(locateEntries(given), { ...UNUSED_ACCOUNT, ...live }).map(
     ({ status, pendingDeposit, claimableShares, currentShares }) => [
       status,
       pendingDeposit,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { buildSortKey } from '../../../lib/activity/ledger-entry.ts'
-import { inOrder } from '../../support/ledger-entries.ts'
+import { locateEntries } from '../../support/ledger-entries.ts'
 
 const few = fc.nat({ max: 3 })
 const anyPlace = fc.record({
@@ -16,7 +16,7 @@ test('Sort keys of ledger entries sort as text by time, then by chain, block and
     fc.property(anyPlace, anyPlace, (...places) => {
       const [one = '', other = ''] = places.map(({ seconds, ...place }) => {
         const given = { kind: 'send', assets: 1n, shares: 1n } as const
-        const [entry] = inOrder([given])
+        const [entry] = locateEntries([given])
         return entry ? buildSortKey({ ...entry, ...place, timestamp: new Date(seconds * 1000) }) : ''
       })
       const [first, second] = places.map(({ seconds, chainId, blockNumber, logIndex }) => [

@@ -19,8 +19,8 @@ import { AppError } from '../../../lib/core/errors.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { getProtocol } from '../../../lib/protocols/protocols.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
-import { accountHistories, inOrder, ledgerPosition, NOTHING } from '../../support/ledger-entries.ts'
-import { runs } from '../../support/runs.ts'
+import { accountHistories, ledgerPosition, locateEntries, UNUSED_ACCOUNT } from '../../support/ledger-entries.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const amount = fc.bigInt({ min: 0n, max: 10n ** 24n })
 const unreachable = createChainReader(EVM_CHAINS[0] as EvmChain, () =>
@@ -79,11 +79,11 @@ describe('A position', () => {
   })
 
   test('values shares that moved before the first price at today’s price, with no earnings', () => {
-    const moved = inOrder([
+    const moved = locateEntries([
       { kind: 'receive', assets: null, shares: 10n },
       { kind: 'send', assets: null, shares: 4n },
     ])
-    const live = { ...NOTHING, shares: 6n, worth: (shares: bigint) => 3n * shares }
+    const live = { ...UNUSED_ACCOUNT, shares: 6n, worth: (shares: bigint) => 3n * shares }
     expect(buildPosition(moved, live)).toMatchObject({
       totalDepositedAssets: 30n,
       totalWithdrawnAssets: 12n,
@@ -226,7 +226,7 @@ describe('Arbitrary state of a vault', () => {
           expect(error).toBeInstanceOf(AppError)
         }
       }),
-      { numRuns: runs(1_000) },
+      { numRuns: scaleSampleCount(1_000) },
     )
     expect(told).toBeGreaterThan(10)
   })

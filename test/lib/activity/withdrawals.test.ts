@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildWithdrawals, type Withdrawal } from '../../../lib/activity/withdrawals.ts'
 import type { LiveAccount } from '../../../lib/protocols/protocol.ts'
-import { accountHistories, inOrder, NOTHING, type UnlocatedEntry } from '../../support/ledger-entries.ts'
+import { accountHistories, locateEntries, UNUSED_ACCOUNT, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
 const total = (withdrawals: readonly Withdrawal[], part: 'paidAssets' | (`${string}Shares` & keyof Withdrawal)) =>
@@ -14,7 +14,7 @@ const claim = (shares: bigint, assets: bigint): UnlocatedEntry => ({ kind: 'with
 const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}` as const
 
 const summarizeWithdrawals = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount> = {}) =>
-  buildWithdrawals(inOrder(given), { ...NOTHING, ...live }).map(
+  buildWithdrawals(locateEntries(given), { ...UNUSED_ACCOUNT, ...live }).map(
     ({ status, assets, pendingShares, claimableShares, paidShares, cancelledShares }) => [
       status,
       assets,
@@ -89,7 +89,7 @@ describe('The withdrawals of a user from a vault', () => {
       (one, index) => ({ ...one, transactionHash: hashOf(index) }),
     )
     const build = (count: number, live: Partial<LiveAccount> = {}) =>
-      buildWithdrawals(inOrder(given.slice(0, count)), { ...NOTHING, ...live }).map(
+      buildWithdrawals(locateEntries(given.slice(0, count)), { ...UNUSED_ACCOUNT, ...live }).map(
         ({ status, paidAssets, assets, claimTransactionHash }) => [status, paidAssets, assets, claimTransactionHash],
       )
     expect(build(3, { claimableRedeemShares: 8n, claimableRedeemAssets: 83n })).toEqual([
@@ -143,7 +143,7 @@ describe('The withdrawals of a user from a vault', () => {
       ['cancelled', 0n, 0n, 0n, 0n, 10n],
       ['completed', 40n, 0n, 0n, 20n, 0n],
     ])
-    const [cancelled] = buildWithdrawals(inOrder(given), NOTHING)
+    const [cancelled] = buildWithdrawals(locateEntries(given), UNUSED_ACCOUNT)
     expect(cancelled?.claimTransactionHash).toBeNull()
   })
 
@@ -164,7 +164,7 @@ describe('The withdrawals of a user from a vault', () => {
       ['completed', 24n, 0n, 0n, 10n, 0n],
       ['pending', null, 20n, 0n, 0n, 0n],
     ])
-    expect(buildWithdrawals(inOrder(given), NOTHING).at(-1)?.claimTransactionHash).toBeNull()
+    expect(buildWithdrawals(locateEntries(given), UNUSED_ACCOUNT).at(-1)?.claimTransactionHash).toBeNull()
   })
 
   test('are pending while the vault neither shows nor paid anything of them', () => {

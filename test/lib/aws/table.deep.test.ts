@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { dynamoClient } from '../../../lib/aws/dynamo.ts'
 import { connectOperator } from '../../../lib/aws/operator-table.ts'
 import { createTables, type LocalDynamo, localConfig, startDynamo } from '../../../sandbox/dynamo.ts'
-import { describeTable, openForTests } from '../../support/table-conformance.ts'
+import { describeTable, openTestTable } from '../../support/table-conformance.ts'
 
 // The tests start a local DynamoDB server, unless DYNAMODB_ENDPOINT names another one.
 let server: LocalDynamo | undefined
@@ -19,4 +19,4 @@ afterAll(async () => {
   await server?.stop()
 })
 
-describeTable(async () => openForTests(connectOperator(client), (await createTables(client, randomUUID())).deposits))
+describeTable(async () => openTestTable(connectOperator(client), (await createTables(client, randomUUID())).deposits))

@@ -7,7 +7,7 @@ import { wasRefused } from '../../../lib/aws/requests.ts'
 import { createTable } from '../../../lib/aws/table.ts'
 import { codeOf } from '../../../lib/core/errors.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
-import { describeTable, openForTests } from '../../support/table-conformance.ts'
+import { describeTable, openTestTable } from '../../support/table-conformance.ts'
 
 const KEY = { pk: 'a', sk: 'b' }
 const Word = z.object({ word: z.string() })
@@ -16,7 +16,7 @@ const test = base
   .extend('memory', () => memoryDynamo())
   .extend('table', ({ memory }) => createOperatorTable(memory.dynamo, 'test'))
 
-describeTable(() => openForTests(memoryDynamo().dynamo, 'test'))
+describeTable(() => openTestTable(memoryDynamo().dynamo, 'test'))
 
 describe('A write whose response is lost', () => {
   test('recognises its own effect: an added item or a change', async ({ memory, table }) => {

@@ -26,8 +26,15 @@ import type { DepositOperation } from '../../../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, listMutants } from '../../support/mutants.ts'
-import { decodeBridgeDeposit, HANDLER_ABI, MESSAGE, POOL_ABI, TOKEN_ABI, VAULT_ABI } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
+import {
+  decodeBridgeDeposit,
+  HANDLER_ABI,
+  MESSAGE_PARAMETERS,
+  POOL_ABI,
+  TOKEN_ABI,
+  VAULT_ABI,
+} from '../../support/oracles.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
 const [requestDeposit, syncDeposit = requestDeposit] = OPERATIONS.lagoon.deposits
@@ -78,7 +85,7 @@ function encodeStep({ target, value, call }: Step) {
 function encodePlanMessage(message: Message | undefined): Hex {
   if (!message) return '0x'
   const { calls, fallbackRecipient } = message
-  return encodeAbiParameters(MESSAGE, [{ calls: calls.map(encodeStep), fallbackRecipient }])
+  return encodeAbiParameters(MESSAGE_PARAMETERS, [{ calls: calls.map(encodeStep), fallbackRecipient }])
 }
 
 const argsOf = (plan: Plan, message: Hex) =>
@@ -114,7 +121,7 @@ function decodeStep({ target, value, callData }: { target: Address; value: bigin
 function decodePlan({ to, data, value }: Transaction): Plan {
   const { message, ...deposit } = decodeBridgeDeposit(data)
   if (message === '0x') return { to, value, ...deposit }
-  const [{ calls, fallbackRecipient }] = decodeAbiParameters(MESSAGE, message)
+  const [{ calls, fallbackRecipient }] = decodeAbiParameters(MESSAGE_PARAMETERS, message)
   return { to, value, ...deposit, message: { calls: calls.map(decodeStep), fallbackRecipient } }
 }
 
@@ -244,7 +251,7 @@ function passes(setting: Setting, transaction: Transaction): boolean {
  * Options of tests that make calldata wrong for its request. A few requests suffice, because each finds the same
  * errors.
  */
-const FEW = { numRuns: runs(2) }
+const FEW = { numRuns: scaleSampleCount(2) }
 /**
  * Distance between two changed bytes. It does not divide the 32 bytes of a word, so every position in a word gets
  * changed.
@@ -306,7 +313,7 @@ describe('The calldata of a bridge deposit', () => {
   test('has a word of zeros as each placeholder for the handler’s balance', () => {
     fc.assert(
       fc.property(anyDeposit, ({ request }) => {
-        const [{ calls }] = decodeAbiParameters(MESSAGE, encodeMessage(request))
+        const [{ calls }] = decodeAbiParameters(MESSAGE_PARAMETERS, encodeMessage(request))
         const offsets = calls.slice(1).map(({ callData }) => {
           const [, data, , replacement] = decodeFunctionData({ abi: ABI, data: callData }).args as unknown as [
             Address,
@@ -522,7 +529,7 @@ describe('The verification of a bridge deposit', () => {
         }
       }),
       // One sample suffices, because a third of its 1,500 bytes are changed one after another.
-      { numRuns: runs(1), endOnFailure: true },
+      { numRuns: scaleSampleCount(1), endOnFailure: true },
     )
     // Some changed bytes are padding. The verification accepts them, because padding has no meaning.
     expect(passed).toBeGreaterThan(0)

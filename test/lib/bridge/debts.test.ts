@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findRepayment, type OwedRefund } from '../../../lib/bridge/debts.ts'
 import { sum } from '../../../lib/core/bigint.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 type Payment = { readonly at: Date; readonly amount: bigint }
 
@@ -82,7 +82,7 @@ describe('A debt is paid back', () => {
           expect(findRepayment(debt, others, payments, dust)).toBe(findBySubsets(debt, others, payments, dust))
         },
       ),
-      { numRuns: runs(400) },
+      { numRuns: scaleSampleCount(400) },
     )
   })
 
@@ -112,7 +112,7 @@ describe('A debt is paid back', () => {
           if (isAllPaid && total === 0n) expect(payment).toBeDefined()
         },
       ),
-      { numRuns: runs(400) },
+      { numRuns: scaleSampleCount(400) },
     )
   })
 
@@ -144,7 +144,7 @@ describe('A debt is paid back', () => {
           expect(findRepayment(debt, others, together, sum(dust))?.at).toEqual(without?.at)
         },
       ),
-      { numRuns: runs(200) },
+      { numRuns: scaleSampleCount(200) },
     )
   })
 

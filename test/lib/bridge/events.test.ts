@@ -32,27 +32,27 @@ import {
 import type { BridgeDeposit } from '../../../lib/bridge/transfer.ts'
 import type { Log } from '../../../lib/chain/logs.ts'
 import {
+  buildCallsFailedLog,
+  buildDepositRequestLog,
+  buildDrainedLog,
+  buildEventLog,
   buildMessageDeposit,
-  buildOrderDeposit,
-  callsFailed,
+  buildVaultBridgeDeposit,
+  createDepositLogBuilder,
+  type DepositFunction,
   depositLog,
-  drained,
-  type Entry,
-  emit,
-  entryCall,
+  encodeVaultDeposit,
   type FillChange,
   fillLog,
   numberLogs,
   POOL,
-  requested,
   SOURCE_POOL,
-  sharesIssued,
   TOKEN,
-  TRANSACTION,
+  TRANSACTION_HASH,
   type UnindexedLog,
 } from '../../support/bridge-events.ts'
-import { encodeCall, HANDLER, MESSAGE } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
+import { encodeCall, HANDLER, MESSAGE_PARAMETERS } from '../../support/oracles.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const anyAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -224,7 +224,7 @@ describe('The terms of a deposit', () => {
   test('are not read from other calls or truncated calldata', () => {
     const [deposit] = fc.sample(anyCall, 1) as [BridgeDeposit]
     const calldata = calldataOf(deposit)
-    expect(parseTerms(entryCall('deposit', SOURCE_POOL))).toBeUndefined()
+    expect(parseTerms(encodeVaultDeposit('deposit', SOURCE_POOL))).toBeUndefined()
     expect(
       parseTerms(encodeFunctionData({ abi: poolAbi, functionName: 'fillStatuses', args: [zeroHash] })),
     ).toBeUndefined()
@@ -260,7 +260,7 @@ describe('The deposits of a transaction', () => {
     )
     fc.assert(
       fc.property(anyOldDeposit, ([addresses, { relayData, destinationChainId, quoteTimestamp }, id]) => {
-        const log = emit(POOL, 'V3FundsDeposited', {
+        const log = buildEventLog(POOL, 'V3FundsDeposited', {
           ...relayData,
           ...addresses,
           depositId: id,
@@ -296,7 +296,7 @@ describe('The deposits of a transaction', () => {
 
 describe('The fill of a deposit', () => {
   test('is sped up if amount, recipient or message changed, but not if a slow fill paid less', () => {
-    const deposit = buildOrderDeposit({ user: SOURCE_POOL, vault: TOKEN, id: 1n, amount: 100n })
+    const deposit = buildVaultBridgeDeposit({ user: SOURCE_POOL, vault: TOKEN, id: 1n, amount: 100n })
     const isSpedUp = (change: FillChange) => findFill(numberLogs([fillLog(deposit, change)]), POOL, deposit)?.isSpedUp
     expect(isSpedUp({})).toBe(false)
     expect(isSpedUp({ amount: 90n })).toBe(true)
@@ -312,7 +312,7 @@ describe('The fill of a deposit', () => {
         const others = variations(deposit.relayData).map((relayData) => fillLog({ ...deposit, relayData }))
         const logs = numberLogs(others.toSpliced(place, 0, fillLog(deposit, { amount })))
         expect(findFill(logs, POOL, deposit)).toEqual({
-          transactionHash: TRANSACTION,
+          transactionHash: TRANSACTION_HASH,
           blockNumber: 7n,
           logIndex: 3 + place,
           outputAmount: amount,
@@ -337,20 +337,23 @@ describe('The fill of a deposit', () => {
 })
 
 const autoClaimed = (user: Address, vault: Address) =>
-  emit(vault, 'Deposit', { sender: user, owner: user, assets: 9n, shares: 9n })
+  buildEventLog(vault, 'Deposit', { sender: user, owner: user, assets: 9n, shares: 9n })
 
 describe('The result of a fill', () => {
   const USERS = [0xa1, 0xb2].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
   const VAULTS = [0xc3, 0xd4].map((byte) => getAddress(pad(numberToHex(byte), { size: 20 })))
 
   type Success = (user: Address, vault: Address, assets: bigint) => UnindexedLog[]
-  const SUCCESSES: readonly (readonly [Entry, Success])[] = [
-    ['requestDeposit', (user, vault, assets) => [requested(user, vault, assets)]],
-    ['requestDeposit', (user, vault, assets) => [autoClaimed(user, vault), requested(user, vault, assets)]],
-    ['deposit', (user, vault, assets) => [sharesIssued('Deposit')(user, vault, assets)]],
+  const SUCCESSES: readonly (readonly [DepositFunction, Success])[] = [
+    ['requestDeposit', (user, vault, assets) => [buildDepositRequestLog(user, vault, assets)]],
+    [
+      'requestDeposit',
+      (user, vault, assets) => [autoClaimed(user, vault), buildDepositRequestLog(user, vault, assets)],
+    ],
+    ['deposit', (user, vault, assets) => [createDepositLogBuilder('Deposit')(user, vault, assets)]],
     [
       'syncDeposit',
-      (user, vault, assets) => [autoClaimed(user, vault), sharesIssued('DepositSync')(user, vault, assets)],
+      (user, vault, assets) => [autoClaimed(user, vault), createDepositLogBuilder('DepositSync')(user, vault, assets)],
     ],
   ]
   const anyEnd = fc
@@ -366,25 +369,27 @@ describe('The result of a fill', () => {
   })
   /** Logs that third parties can cause between two fills: calls of the handler contract, and deposits for any user. */
   const anyNoise = fc.oneof(
-    fc.constantFrom(...USERS).map((user) => callsFailed(user)),
+    fc.constantFrom(...USERS).map((user) => buildCallsFailedLog(user)),
     fc
       .tuple(fc.constantFrom(...USERS), fc.bigInt({ min: 1n, max: 99n }))
-      .map(([user, amount]) => drained(user, amount)),
-    fc.tuple(fc.constantFrom(...USERS), fc.constantFrom(...VAULTS)).map(([user, vault]) => requested(user, vault, 1n)),
+      .map(([user, amount]) => buildDrainedLog(user, amount)),
     fc
       .tuple(fc.constantFrom(...USERS), fc.constantFrom(...VAULTS))
-      .map(([user, vault]) => sharesIssued('Deposit')(user, vault, 1n)),
+      .map(([user, vault]) => buildDepositRequestLog(user, vault, 1n)),
+    fc
+      .tuple(fc.constantFrom(...USERS), fc.constantFrom(...VAULTS))
+      .map(([user, vault]) => createDepositLogBuilder('Deposit')(user, vault, 1n)),
   )
   /** Logs that unrelated contracts can emit anywhere in a transaction, even between a fill and its effects. */
   const anyForgery = fc.oneof(
-    fc.constantFrom(...USERS).map((user) => callsFailed(user, SOURCE_POOL)),
-    fc.constantFrom(...USERS).map((user) => drained(user, 1n, SOURCE_POOL)),
-    fc.constantFrom(...USERS).map((user) => requested(user, SOURCE_POOL, 1n)),
-    fc.constantFrom(...USERS).map((user) => sharesIssued('DepositSync')(user, SOURCE_POOL, 1n)),
+    fc.constantFrom(...USERS).map((user) => buildCallsFailedLog(user, SOURCE_POOL)),
+    fc.constantFrom(...USERS).map((user) => buildDrainedLog(user, 1n, SOURCE_POOL)),
+    fc.constantFrom(...USERS).map((user) => buildDepositRequestLog(user, SOURCE_POOL, 1n)),
+    fc.constantFrom(...USERS).map((user) => createDepositLogBuilder('DepositSync')(user, SOURCE_POOL, 1n)),
     fc
       .constantFrom(...USERS)
       .map((user) =>
-        fillLog(buildOrderDeposit({ user, vault: SOURCE_POOL, id: 0n, amount: 1n }), { pool: SOURCE_POOL }),
+        fillLog(buildVaultBridgeDeposit({ user, vault: SOURCE_POOL, id: 0n, amount: 1n }), { pool: SOURCE_POOL }),
       ),
   )
   const anyBatch = fc.array(fc.record({ order: anyOrder, noise: fc.array(anyNoise, { maxLength: 4 }) }), {
@@ -402,17 +407,25 @@ describe('The result of a fill', () => {
       fc.property(anyTransaction, ([batch, before, forgeries]) => {
         const fills = batch.map(({ order, noise }, i) => {
           const { user, vault, amount, end } = order
-          const deposit = buildOrderDeposit({ user, vault, amount, id: BigInt(i), entry: end.entry })
-          const moved = emit(TOKEN, 'Transfer', { from: POOL, to: HANDLER, value: amount })
+          const deposit = buildVaultBridgeDeposit({ user, vault, amount, id: BigInt(i), entry: end.entry })
+          const moved = buildEventLog(TOKEN, 'Transfer', { from: POOL, to: HANDLER, value: amount })
           const failed = { kind: 'action_failed', account: user, amount, vaultAddress: null }
           if ('fail' in end && end.fail === 'refused') {
-            const effect = [callsFailed(user), drained(user, amount)]
+            const effect = [buildCallsFailedLog(user), buildDrainedLog(user, amount)]
             return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected: failed }
           }
           // A call to an address without a contract has no effect. The next logs belong to other fills.
           if ('fail' in end) {
-            const others = [callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 1n), requested(SOURCE_POOL, vault, 1n)]
-            return { deposit, logs: [fillLog(deposit), moved, drained(user, amount), ...others], expected: failed }
+            const others = [
+              buildCallsFailedLog(SOURCE_POOL),
+              buildDrainedLog(SOURCE_POOL, 1n),
+              buildDepositRequestLog(SOURCE_POOL, vault, 1n),
+            ]
+            return {
+              deposit,
+              logs: [fillLog(deposit), moved, buildDrainedLog(user, amount), ...others],
+              expected: failed,
+            }
           }
           const logs = [fillLog(deposit), moved, ...end.succeed(user, vault, amount), ...noise]
           const expected = { kind: 'vault_deposited', account: user, amount, vaultAddress: vault }
@@ -427,13 +440,13 @@ describe('The result of a fill', () => {
           expect(parseFillResult(logs, { pool: POOL, handler: HANDLER, fill, deposit })).toMatchObject(expected)
         }
       }),
-      { numRuns: runs(60) },
+      { numRuns: scaleSampleCount(60) },
     )
   })
 
   const [USER, VAULT] = [USERS[0], VAULTS[0]] as [Address, Address]
   const OTHER_VAULT = VAULTS[1] as Address
-  const ordered = buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n })
+  const ordered = buildVaultBridgeDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n })
   const resultOf = (deposit: BridgeDeposit, change: FillChange, ...effects: UnindexedLog[]) => {
     const logs = numberLogs([fillLog(deposit, change), ...effects])
     const fill = findFill(logs, POOL, deposit) as Fill
@@ -455,12 +468,13 @@ describe('The result of a fill', () => {
     ...result('vault_deposited', account, amount, after),
     ...{ vaultAddress, shares },
   })
-  const request = requested(USER, VAULT, 100n)
-  const sent = (to: Address, value: bigint, from: Address = HANDLER) => emit(TOKEN, 'Transfer', { from, to, value })
+  const request = buildDepositRequestLog(USER, VAULT, 100n)
+  const sent = (to: Address, value: bigint, from: Address = HANDLER) =>
+    buildEventLog(TOKEN, 'Transfer', { from, to, value })
   const arrived = sent(HANDLER, 100n, POOL)
 
   test('is a plain delivery if there is no handler, whatever the message', () => {
-    const failures = USERS.map((user) => callsFailed(user))
+    const failures = USERS.map((user) => buildCallsFailedLog(user))
     for (const message of ['0x', ordered.relayData.message] as const) {
       const { depositor: recipient } = ordered.relayData
       const toWallet = { ...ordered, relayData: { ...ordered.relayData, recipient, message } }
@@ -481,7 +495,7 @@ describe('The result of a fill', () => {
       [],
       [arrived],
       [arrived, request],
-      [arrived, callsFailed(USER), drained(SOURCE_POOL, 100n)],
+      [arrived, buildCallsFailedLog(USER), buildDrainedLog(SOURCE_POOL, 100n)],
     ]) {
       expect(resultOf(silent, {}, ...effects)).toEqual(undelivered)
       expect(resultOf(ordered, { message: '0x' }, ...effects)).toEqual(undelivered)
@@ -490,7 +504,7 @@ describe('The result of a fill', () => {
   })
 
   test('is undelivered if a message without a deposit moves nothing', () => {
-    const message = encodeAbiParameters(MESSAGE, [{ calls: [], fallbackRecipient: zeroAddress }])
+    const message = encodeAbiParameters(MESSAGE_PARAMETERS, [{ calls: [], fallbackRecipient: zeroAddress }])
     const undelivered = result('undelivered', null, 100n)
     expect(resultOf(buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message }), {}, arrived)).toEqual(
       undelivered,
@@ -499,72 +513,76 @@ describe('The result of a fill', () => {
   })
 
   test('is the deposit with the shares that the vault minted for it', () => {
-    const deposit = buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
-    const minted = emit(VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 77n })
+    const deposit = buildVaultBridgeDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
+    const minted = buildEventLog(VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 77n })
     expect(resultOf(deposit, {}, arrived, sent(VAULT, 100n), minted)).toEqual(taken(VAULT, USER, 100n, 3, 77n))
     expect(resultOf(ordered, {}, request)).toEqual(taken(VAULT, USER, 100n, 1))
-    expect(resultOf(ordered, { amount: 90n }, requested(USER, VAULT, 90n))).toEqual(taken(VAULT, USER, 90n, 1))
+    expect(resultOf(ordered, { amount: 90n }, buildDepositRequestLog(USER, VAULT, 90n))).toEqual(
+      taken(VAULT, USER, 90n, 1),
+    )
   })
 
   test('is the deposit into another vault or for another account, as a later message says', () => {
-    const { message } = buildOrderDeposit({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
-    const there = requested(USER, OTHER_VAULT, 100n)
+    const { message } = buildVaultBridgeDeposit({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
+    const there = buildDepositRequestLog(USER, OTHER_VAULT, 100n)
     const moved = [arrived, sent(OTHER_VAULT, 100n)]
     expect(resultOf(ordered, { message }, ...moved, there)).toEqual(taken(OTHER_VAULT, USER, 100n, 3))
-    const forOther = requested(SOURCE_POOL, OTHER_VAULT, 100n)
+    const forOther = buildDepositRequestLog(SOURCE_POOL, OTHER_VAULT, 100n)
     expect(resultOf(ordered, { message }, ...moved, forOther)).toEqual(taken(OTHER_VAULT, SOURCE_POOL, 100n, 3))
-    const minted = emit(OTHER_VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 7n })
+    const minted = buildEventLog(OTHER_VAULT, 'Deposit', { sender: HANDLER, owner: USER, assets: 100n, shares: 7n })
     expect(resultOf(ordered, { message }, ...moved, minted)).toEqual(taken(OTHER_VAULT, USER, 100n, 3, 7n))
     // The handler contract sent no tokens to the vault, so the vault's event cannot belong to this fill.
     expect(resultOf(ordered, { message }, arrived, there)).toEqual(result('delivered', null, 100n))
-    expect(resultOf(ordered, { message }, arrived, sent(SOURCE_POOL, 100n), requested(USER, OTHER_VAULT, 9n))).toEqual(
-      result('delivered', SOURCE_POOL, 100n),
-    )
+    expect(
+      resultOf(ordered, { message }, arrived, sent(SOURCE_POOL, 100n), buildDepositRequestLog(USER, OTHER_VAULT, 9n)),
+    ).toEqual(result('delivered', SOURCE_POOL, 100n))
   })
 
   test('is the failure of a later message with its own fallback', () => {
-    const { message } = buildOrderDeposit({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
-    expect(resultOf(ordered, { message }, callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 100n))).toEqual(
-      result('action_failed', SOURCE_POOL, 100n, 1),
-    )
+    const { message } = buildVaultBridgeDeposit({ user: USER, vault: OTHER_VAULT, id: 1n, amount: 100n }).relayData
+    expect(
+      resultOf(ordered, { message }, buildCallsFailedLog(SOURCE_POOL), buildDrainedLog(SOURCE_POOL, 100n)),
+    ).toEqual(result('action_failed', SOURCE_POOL, 100n, 1))
   })
 
   test('is not proven by incomplete logs or by an event of another kind of deposit', () => {
     expect(resultOf(ordered, {})).toBeUndefined()
-    expect(resultOf(ordered, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toBeUndefined()
-    expect(resultOf(ordered, {}, requested(SOURCE_POOL, VAULT, 100n))).toBeUndefined()
-    expect(resultOf(ordered, {}, requested(USER, SOURCE_POOL, 100n))).toBeUndefined()
-    expect(resultOf(ordered, {}, callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 100n))).toBeUndefined()
-    expect(resultOf(ordered, {}, drained(USER, 99n))).toBeUndefined()
-    const sync = buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
+    expect(resultOf(ordered, {}, createDepositLogBuilder('Deposit')(USER, VAULT, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, buildDepositRequestLog(SOURCE_POOL, VAULT, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, buildDepositRequestLog(USER, SOURCE_POOL, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, buildCallsFailedLog(SOURCE_POOL), buildDrainedLog(SOURCE_POOL, 100n))).toBeUndefined()
+    expect(resultOf(ordered, {}, buildDrainedLog(USER, 99n))).toBeUndefined()
+    const sync = buildVaultBridgeDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n, entry: 'deposit' })
     expect(resultOf(sync, {}, autoClaimed(USER, VAULT))).toBeUndefined()
   })
 
   test('of another tool’s message follows from its own vault and fallback', () => {
     const calls = [
       { target: TOKEN, callData: '0x1234' as const, value: 0n },
-      { target: VAULT, callData: entryCall('deposit', USER), value: 0n },
+      { target: VAULT, callData: encodeVaultDeposit('deposit', USER), value: 0n },
     ]
-    const message = encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient: SOURCE_POOL }])
+    const message = encodeAbiParameters(MESSAGE_PARAMETERS, [{ calls, fallbackRecipient: SOURCE_POOL }])
     const foreign = buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message })
-    expect(resultOf(foreign, {}, sharesIssued('Deposit')(USER, VAULT, 100n))).toEqual(taken(VAULT, USER, 100n, 1, 100n))
-    expect(resultOf(foreign, {}, callsFailed(SOURCE_POOL), drained(SOURCE_POOL, 100n))).toEqual(
+    expect(resultOf(foreign, {}, createDepositLogBuilder('Deposit')(USER, VAULT, 100n))).toEqual(
+      taken(VAULT, USER, 100n, 1, 100n),
+    )
+    expect(resultOf(foreign, {}, buildCallsFailedLog(SOURCE_POOL), buildDrainedLog(SOURCE_POOL, 100n))).toEqual(
       result('action_failed', SOURCE_POOL, 100n, 1),
     )
-    const swap = encodeAbiParameters(MESSAGE, [{ calls: calls.slice(0, 1), fallbackRecipient: SOURCE_POOL }])
+    const swap = encodeAbiParameters(MESSAGE_PARAMETERS, [{ calls: calls.slice(0, 1), fallbackRecipient: SOURCE_POOL }])
     const other = buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message: swap })
     expect(resultOf(other, {}, sent(USER, 100n))).toEqual(result('delivered', USER, 100n))
-    expect(resultOf(other, {}, sent(USER, 60n), drained(SOURCE_POOL, 40n))).toEqual(
+    expect(resultOf(other, {}, sent(USER, 60n), buildDrainedLog(SOURCE_POOL, 40n))).toEqual(
       result('delivered', SOURCE_POOL, 100n),
     )
-    expect(resultOf(other, {}, callsFailed(USER))).toEqual(result('delivered', null, 100n))
-    expect(resultOf(other, {}, callsFailed(SOURCE_POOL))).toEqual(result('action_failed', SOURCE_POOL, null, 1))
+    expect(resultOf(other, {}, buildCallsFailedLog(USER))).toEqual(result('delivered', null, 100n))
+    expect(resultOf(other, {}, buildCallsFailedLog(SOURCE_POOL))).toEqual(result('action_failed', SOURCE_POOL, null, 1))
   })
 })
 
 describe('A refund of the pool', () => {
   const user = getAddress(pad('0xa1', { size: 20 }))
-  const deposit = buildOrderDeposit({ user, vault: SOURCE_POOL, id: 1n, amount: 100n })
+  const deposit = buildVaultBridgeDeposit({ user, vault: SOURCE_POOL, id: 1n, amount: 100n })
   type Leaf = {
     readonly pool?: Address
     readonly token?: Address
@@ -572,7 +590,7 @@ describe('A refund of the pool', () => {
     readonly deferred?: boolean
   }
   const buildLeaf = ({ pool = POOL, token = TOKEN, payments = [[user, 105n]], deferred = false }: Leaf) =>
-    emit(pool, 'ExecutedRelayerRefundRoot', {
+    buildEventLog(pool, 'ExecutedRelayerRefundRoot', {
       amountToReturn: 0n,
       chainId: 42161n,
       refundAmounts: payments.map(([, amount]) => amount),
@@ -584,9 +602,14 @@ describe('A refund of the pool', () => {
       caller: SOURCE_POOL,
     })
   const claim = (caller: Address, token: Address, amount: bigint) =>
-    emit(POOL, 'ClaimedRelayerRefund', { l2TokenAddress: pad(token), refundAddress: pad(SOURCE_POOL), amount, caller })
+    buildEventLog(POOL, 'ClaimedRelayerRefund', {
+      l2TokenAddress: pad(token),
+      refundAddress: pad(SOURCE_POOL),
+      amount,
+      caller,
+    })
   const transfer = (to: Address, value: bigint, { from = POOL, token = TOKEN } = {}) =>
-    emit(token, 'Transfer', { from, to, value })
+    buildEventLog(token, 'Transfer', { from, to, value })
   const refunds = (...logs: UnindexedLog[]) => {
     const payments = parsePayments(numberLogs(logs), POOL, deposit)
     const amounts = (wanted: boolean) => payments.flatMap(({ amount, isOwed }) => (isOwed === wanted ? [amount] : []))
@@ -656,7 +679,7 @@ describe('A refund of the pool', () => {
   test('is found by each transaction that pays or owes something, once', () => {
     const leads = (...logs: UnindexedLog[]) =>
       findPossiblePayments(numberLogs(logs), POOL, deposit, 0n).map(({ txHash }) => txHash)
-    expect(leads(buildLeaf({}), buildLeaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION])
+    expect(leads(buildLeaf({}), buildLeaf({ deferred: true }), claim(user, TOKEN, 7n))).toEqual([TRANSACTION_HASH])
     const [first, second] = [pad('0x1'), pad('0x2')]
     const logs = [first, second, first].map((transactionHash) => ({
       ...buildLeaf({ deferred: true }),
@@ -676,7 +699,7 @@ describe('A message', () => {
   test('names its account and its vault', () => {
     fc.assert(
       fc.property(anyAddress, anyAddress, (account, vault) => {
-        expect(parseMessage(buildOrderDeposit({ user: account, vault, id: 1n, amount: 1n }))).toEqual({
+        expect(parseMessage(buildVaultBridgeDeposit({ user: account, vault, id: 1n, amount: 1n }))).toEqual({
           fallbackRecipient: account,
           deposit: { vault, account, operation: expect.objectContaining({ name: 'requestDeposit' }) },
         })

@@ -12,7 +12,7 @@ import { OPERATIONS } from '../../../lib/protocols/operations.ts'
 import { someVault } from '../../support/clients.ts'
 import { catchError, catchErrorCode } from '../../support/errors.ts'
 import { HANDLER } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const [requestDeposit] = OPERATIONS.lagoon.deposits
 
@@ -134,7 +134,7 @@ describe('A quote', () => {
                   : 'upstream_bad_answer'
         expect(catchErrorCode(() => agreeTerms(someRequest(request), quote, goodClocks))).toBe(expected)
       }),
-      { numRuns: runs(1_500) },
+      { numRuns: scaleSampleCount(1_500) },
     )
   })
 
@@ -171,7 +171,7 @@ describe('A quote', () => {
         if (told !== undefined) expect(ask(BigInt(told))).toBe(undefined)
         expect(atLeast === undefined || refused.code === 'amount_too_low_for_bridge').toBe(true)
       }),
-      { numRuns: runs(1_500) },
+      { numRuns: scaleSampleCount(1_500) },
     )
   })
 
@@ -196,7 +196,7 @@ describe('A quote', () => {
         const expected = isTimely(clocks, quoteTimestamp, fillDeadline) ? undefined : 'upstream_bad_answer'
         expect(catchErrorCode(() => agreeTerms(someRequest(), quote, clocks))).toBe(expected)
       }),
-      { numRuns: runs(1_500) },
+      { numRuns: scaleSampleCount(1_500) },
     )
   })
 
@@ -212,7 +212,7 @@ describe('A quote', () => {
           isTimely(clocks, quoteTimestamp, fillDeadline)
         expect(catchErrorCode(() => agreeTerms(someRequest(request), quote, clocks)) === undefined).toBe(passes)
       }),
-      { numRuns: runs(1_500) },
+      { numRuns: scaleSampleCount(1_500) },
     )
   })
 
@@ -244,7 +244,7 @@ describe('A quote', () => {
         expect([agreed, agreedUntil]).toEqual(isKept ? [exclusiveRelayer, exclusivityParameter] : [zeroAddress, 0])
         expect(end(agreedUntil)).toBeLessThanOrEqual(NOW + 300)
       }),
-      { numRuns: runs(300) },
+      { numRuns: scaleSampleCount(300) },
     )
   })
 
@@ -391,7 +391,7 @@ describe("The client of the bridge's API", () => {
         expect(`${said.inputToken.address}`.toLowerCase()).toBe(INPUT.toLowerCase())
         expect(`${said.outputToken.address}`.toLowerCase()).toBe(OUTPUT.toLowerCase())
       }),
-      { numRuns: runs(600) },
+      { numRuns: scaleSampleCount(600) },
     )
   })
 
@@ -414,7 +414,7 @@ describe("The client of the bridge's API", () => {
       fc.asyncProperty(status, body, async (status, body) => {
         expect(CODES).toContain(await outcomeOf(new Response(body, { status })))
       }),
-      { numRuns: runs(500) },
+      { numRuns: scaleSampleCount(500) },
     )
   })
 

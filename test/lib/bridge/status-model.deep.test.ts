@@ -14,7 +14,7 @@ import { AppError } from '../../../lib/core/errors.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { createAgreedReaderOf } from '../../support/agreed.ts'
 import { ARBITRUM, BASE } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { USERS } from '../../support/service.ts'
 import { test as base, type StateName, type Transfer, type Transfers } from '../../support/transfers.ts'
 import { openLagoonVault, ROLES, type TestVault } from '../../support/vaults.ts'
@@ -555,7 +555,7 @@ describe('The status of a transfer follows the chains', () => {
       fc.asyncProperty(anyEvents, async (events) => {
         await playAll(world, events)
       }),
-      { numRuns: runs(5) },
+      { numRuns: scaleSampleCount(5) },
     )
   })
 })

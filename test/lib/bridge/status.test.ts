@@ -15,14 +15,14 @@ import { requireValue } from '../../../lib/chain/call.ts'
 import { sum } from '../../../lib/core/bigint.ts'
 import { HOUR, toDate } from '../../../lib/core/time.ts'
 import {
-  buildOrderDeposit,
-  callsFailed,
+  buildCallsFailedLog,
+  buildDepositRequestLog,
+  buildDrainedLog,
+  buildEventLog,
+  buildVaultBridgeDeposit,
   depositLog,
-  drained,
-  emit,
   fillLog,
   POOL,
-  requested,
   TOKEN,
   type UnindexedLog,
 } from '../../support/bridge-events.ts'
@@ -44,7 +44,7 @@ const withTerms = (deposit: BridgeDeposit, terms: Partial<BridgeDeposit['relayDa
   ...deposit,
   relayData: { ...deposit.relayData, ...terms },
 })
-const DEPOSIT = withTerms(buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n }), {
+const DEPOSIT = withTerms(buildVaultBridgeDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n }), {
   fillDeadline: Number(DEADLINE),
 })
 const keyOf = (deposit: BridgeDeposit) => ({
@@ -154,7 +154,7 @@ describe('A transfer that the pool does not report as filled', () => {
     const destination = {
       times: [START, DEADLINE, DEADLINE + seconds],
       contracts: poolSays(...says),
-      transactions: filledWith([requested(USER, VAULT, 90n)]),
+      transactions: filledWith([buildDepositRequestLog(USER, VAULT, 90n)]),
     }
     const first = await poll(BRIDGED, { destination })
     expect(stateOf(first.status)).toEqual(EXPIRED)
@@ -169,7 +169,7 @@ describe('A transfer that is filled', () => {
     settle(BRIDGED, { destination: { times, contracts: poolSays(FILLED), transactions: filledWith(effects) } })
 
   test('is completed with the delivered amount once the vault takes it', async () => {
-    expect(await settleWith(requested(USER, VAULT, 90n))).toMatchObject({
+    expect(await settleWith(buildDepositRequestLog(USER, VAULT, 90n))).toMatchObject({
       ...{ status: 'completed', reason: null, terminal: true, final: true, outputAmount: 90n },
       timestamps: { initiated: toDate(START), bridged: arrived, completed: arrived },
       transactions: { source: SENT, fill: FILL },
@@ -177,8 +177,8 @@ describe('A transfer that is filled', () => {
   })
 
   test.for<[sent: string, effects: UnindexedLog[], outputAmount: bigint | null]>([
-    ['sent to the user as tokens', [callsFailed(USER), drained(USER, 60n)], 60n],
-    ['not seen to be sent to the user', [callsFailed(USER), drained(STRANGER, 60n)], null],
+    ['sent to the user as tokens', [buildCallsFailedLog(USER), buildDrainedLog(USER, 60n)], 60n],
+    ['not seen to be sent to the user', [buildCallsFailedLog(USER), buildDrainedLog(STRANGER, 60n)], null],
   ])('has failed if the deposit failed, with the amount %s', async ([, effects, outputAmount]) => {
     expect(await settleWith(...effects)).toMatchObject({
       ...{ ...endedFor('destination_action_failed'), outputAmount },
@@ -194,7 +194,7 @@ describe('A transfer that is filled', () => {
 
 describe('A hint for the fill', () => {
   const times = [START, START + 60n, START + BigInt(HOUR)]
-  const effects = [requested(USER, VAULT, 90n)]
+  const effects = [buildDepositRequestLog(USER, VAULT, 90n)]
   const worldOf = (hint: World['hint'], transactions: readonly MemoryTransaction[]): World => ({
     destination: { times, contracts: poolSays(FILLED), transactions },
     ...(hint && { hint }),
@@ -373,7 +373,7 @@ describe('The refund of an unfilled transfer', () => {
   }
   type Paid = readonly [at: number, amount: bigint]
   const leaf = (amount: bigint) =>
-    emit(SOURCE_POOL, 'ExecutedRelayerRefundRoot', {
+    buildEventLog(SOURCE_POOL, 'ExecutedRelayerRefundRoot', {
       ...{ amountToReturn: 0n, chainId: BigInt(ARBITRUM), rootBundleId: 1, leafId: 2 },
       ...{ refundAmounts: [amount], refundAddresses: [USER], deferredRefunds: false },
       ...{ l2TokenAddress: TOKEN, caller: STRANGER },

@@ -12,8 +12,8 @@ import {
   TransferStatus,
 } from '../../../lib/bridge/transfer.ts'
 import { toDate } from '../../../lib/core/time.ts'
-import { buildMessageDeposit, buildOrderDeposit } from '../../support/bridge-events.ts'
-import { ARBITRUM, BASE, HANDLER, MESSAGE, POOLS } from '../../support/oracles.ts'
+import { buildMessageDeposit, buildVaultBridgeDeposit } from '../../support/bridge-events.ts'
+import { ARBITRUM, BASE, HANDLER, MESSAGE_PARAMETERS, POOLS } from '../../support/oracles.ts'
 
 const [USER, OTHER, VAULT, OTHER_VAULT] = ['0xa1', '0xb2', '0xc3', '0xd4'].map((byte) =>
   getAddress(pad(byte as Address, { size: 20 })),
@@ -31,7 +31,7 @@ const ofSource = ({ relayData, ...deposit }: BridgeDeposit): BridgeDeposit => ({
   ...deposit,
   relayData: { ...relayData, inputToken: pad(SOURCE_TOKEN) },
 })
-const INTO_VAULT = ofSource(buildOrderDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n }))
+const INTO_VAULT = ofSource(buildVaultBridgeDeposit({ user: USER, vault: VAULT, id: 1n, amount: 100n }))
 const toAccount = (recipient: Address): BridgeDeposit => {
   const { relayData, ...deposit } = ofSource(buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message: '0x' }))
   return { ...deposit, relayData: { ...relayData, recipient: pad(recipient) } }
@@ -271,7 +271,7 @@ describe('The outcome that events prove', () => {
   })
 
   test('is a delivery to any account for another tool’s message', () => {
-    const message = encodeAbiParameters(MESSAGE, [{ calls: [], fallbackRecipient: USER }])
+    const message = encodeAbiParameters(MESSAGE_PARAMETERS, [{ calls: [], fallbackRecipient: USER }])
     const foreign = buildMessageDeposit({ user: USER, id: 1n, amount: 100n, message })
     expect(outcome(foreign, filled(), delivered(OTHER))).toBe('delivered')
     expect(outcome(foreign, filled(), delivered(null))).toBe('delivered')

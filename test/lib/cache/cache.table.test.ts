@@ -3,17 +3,17 @@ import { brotliCompressSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { TableError } from '../../../lib/aws/requests.ts'
-import { type CacheKey, type Namespace, sharedCache } from '../../../lib/cache/cache.ts'
+import { type CacheKey, type CacheNamespace, sharedCache } from '../../../lib/cache/cache.ts'
 import { cacheStore } from '../../../lib/cache/store.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { Chart } from '../../../lib/markets/coin.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { UNLIMITED } from '../../support/upstream.ts'
+import { UNLIMITED_BUDGET } from '../../support/upstream.ts'
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
 
-const WORD: Namespace<string> = { name: 'word', schema: z.string(), freshSeconds: 60, keepSeconds: 3600 }
+const WORD: CacheNamespace<string> = { name: 'word', schema: z.string(), freshSeconds: 60, keepSeconds: 3600 }
 const QUESTION: CacheKey<string> = { namespace: WORD, key: 'greeting' }
 const unavailable = (seconds?: number) =>
   new AppError('upstream_unavailable', seconds === undefined ? {} : { headers: { 'retry-after': `${seconds}` } })
@@ -72,24 +72,32 @@ describe('A cached response', () => {
 
   test('is fetched once and kept with its time', async ({ cache, upstream, clock }) => {
     const asOf = new Date(START)
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toEqual({
+      value: 'hello',
+      asOf,
+      isStale: false,
+    })
     clock.pass(59)
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({ value: 'hello', asOf, isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toEqual({
+      value: 'hello',
+      asOf,
+      isStale: false,
+    })
     expect(upstream.asked).toBe(1)
   })
 
   test('is read in one request while it is fresh', async ({ cache, upstream, requests }) => {
-    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
     requests.length = 0
-    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
     expect(requests).toEqual(['GetItem'])
   })
 
   test('is fetched again once it is no longer fresh', async ({ cache, upstream, clock }) => {
-    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
     clock.pass(60)
     upstream.say = () => 'goodbye'
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual({
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toEqual({
       value: 'goodbye',
       asOf: new Date(START + 60_000),
       isStale: false,
@@ -97,17 +105,24 @@ describe('A cached response', () => {
   })
 
   test('belongs to one key only', async ({ cache, upstream }) => {
-    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
-    await cache.getOrFetch({ namespace: WORD, key: 'farewell' }, UNLIMITED, upstream.ask)
-    await cache.getOrFetch({ namespace: { ...WORD, name: 'sentence' }, key: 'greeting' }, UNLIMITED, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
+    await cache.getOrFetch({ namespace: WORD, key: 'farewell' }, UNLIMITED_BUDGET, upstream.ask)
+    await cache.getOrFetch(
+      { namespace: { ...WORD, name: 'sentence' }, key: 'greeting' },
+      UNLIMITED_BUDGET,
+      upstream.ask,
+    )
     expect(upstream.asked).toBe(3)
   })
 
   test('that no longer matches the schema counts as missing', async ({ cache, upstream }) => {
-    const older: Namespace<number> = { ...WORD, schema: z.number() }
+    const older: CacheNamespace<number> = { ...WORD, schema: z.number() }
     await cache.put({ namespace: older, key: 'greeting' }, 7)
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({
+      value: 'hello',
+      isStale: false,
+    })
     expect(upstream.asked).toBe(1)
   })
 
@@ -116,7 +131,10 @@ describe('A cached response', () => {
     const answer = { json, asOf: new Date(START).toISOString(), freshUntil: START + 60_000 }
     await tables.cache.putMany([{ pk: 'word#greeting', sk: 'ANSWER', answer, expiresAt: START / 1000 + 3600 }])
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({
+      value: 'hello',
+      isStale: false,
+    })
   })
 
   test('may be null and is not fetched again', async ({ cache }) => {
@@ -127,7 +145,7 @@ describe('A cached response', () => {
       return null
     }
     for (const _ of [1, 2])
-      expect(await cache.getOrFetch(nothing, UNLIMITED, ask)).toMatchObject({ value: null, isStale: false })
+      expect(await cache.getOrFetch(nothing, UNLIMITED_BUDGET, ask)).toMatchObject({ value: null, isStale: false })
     expect(asked).toBe(1)
   })
 
@@ -140,9 +158,12 @@ describe('A cached response', () => {
     const nothing = async () => null
     await cache.put(something, 'hello')
     clock.pass(3599)
-    expect(await cache.getOrFetch(something, UNLIMITED, nothing)).toMatchObject({ value: 'hello', isStale: true })
+    expect(await cache.getOrFetch(something, UNLIMITED_BUDGET, nothing)).toMatchObject({
+      value: 'hello',
+      isStale: true,
+    })
     clock.pass(10)
-    expect(await cache.getOrFetch(something, UNLIMITED, nothing)).toMatchObject({ value: null, isStale: false })
+    expect(await cache.getOrFetch(something, UNLIMITED_BUDGET, nothing)).toMatchObject({ value: null, isStale: false })
   })
 
   test('of 4,700 points fits', async ({ cache }) => {
@@ -183,7 +204,7 @@ describe('Parallel requests', () => {
       }
     })
     const all = Promise.all(
-      Array.from({ length: 50 }, () => patientCache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)),
+      Array.from({ length: 50 }, () => patientCache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)),
     )
     await begun
     finish()
@@ -196,7 +217,7 @@ describe('Parallel requests', () => {
 
   test('all get the failure of one fetch', async ({ patientCache, upstream }) => {
     upstream.fail(unavailable())
-    const all = Array.from({ length: 20 }, () => patientCache.getOrFetch(QUESTION, UNLIMITED, upstream.ask))
+    const all = Array.from({ length: 20 }, () => patientCache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask))
     const outcomes = await Promise.allSettled(all)
     for (const outcome of outcomes)
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'upstream_unavailable' } })
@@ -215,9 +236,9 @@ describe('Parallel requests', () => {
         })
       }
     })
-    const first = cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+    const first = cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
     await begun
-    const others = await Promise.all([1, 2, 3].map(() => cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)))
+    const others = await Promise.all([1, 2, 3].map(() => cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)))
     for (const answer of others) expect(answer).toEqual({ value: 'old', asOf: new Date(START), isStale: true })
     finish('new')
     expect(await first).toMatchObject({ value: 'new', isStale: false })
@@ -232,13 +253,13 @@ describe('An upstream that fails', () => {
     upstream.fail(unavailable())
     clock.pass(61)
     const stale = { value: 'old', asOf: new Date(START), isStale: true }
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual(stale)
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toEqual(stale)
     expect(lines).toMatchObject([{ level: 'WARN', namespace: 'word', code: 'upstream_unavailable' }])
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: stale })
     clock.pass(3600 - 61)
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toEqual(stale)
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toEqual(stale)
     clock.pass(1)
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject({
       code: 'upstream_unavailable',
     })
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
@@ -247,26 +268,29 @@ describe('An upstream that fails', () => {
   test('gets no requests for five seconds', async ({ cache, upstream, clock }) => {
     upstream.fail(new AppError('upstream_timeout'))
     const failure = { code: 'upstream_timeout', headers: {} }
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(failure)
     clock.pass(4.9)
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(failure)
     expect(upstream.asked).toBe(1)
     clock.pass(0.1)
     upstream.say = () => 'hello'
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello', isStale: false })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({
+      value: 'hello',
+      isStale: false,
+    })
     expect(upstream.asked).toBe(2)
   })
 
   test('gets no requests until its retry-after, which all callers get', async ({ cache, upstream, clock }) => {
     upstream.fail(unavailable(60))
     const failure = { code: 'upstream_unavailable', headers: { 'retry-after': '60' } }
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(failure)
     clock.pass(20.5)
     const later = { code: 'upstream_unavailable', headers: { 'retry-after': '40' } }
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(later)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(later)
     expect(upstream.asked).toBe(1)
     clock.pass(39.5)
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject(failure)
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(failure)
     expect(upstream.asked).toBe(2)
   })
 
@@ -275,13 +299,13 @@ describe('An upstream that fails', () => {
     upstream.fail(unavailable())
     clock.pass(61)
     for (const _ of [1, 2, 3])
-      expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ isStale: true })
+      expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({ isStale: true })
     expect(upstream.asked).toBe(1)
   })
 
   test('is never cached as a response', async ({ cache, upstream, table }) => {
     upstream.fail(new AppError('upstream_bad_answer'))
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject({
       code: 'upstream_bad_answer',
     })
     expect(await cache.get({ QUESTION })).toEqual({ QUESTION: undefined })
@@ -290,10 +314,10 @@ describe('An upstream that fails', () => {
 
   test('leaves no trace of its failure after a success', async ({ cache, upstream, table, clock }) => {
     upstream.fail(unavailable())
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toThrow()
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toThrow()
     clock.pass(5)
     upstream.say = () => 'hello'
-    await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+    await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
     expect(Object.keys(await table.get('word#greeting'))).toEqual(['answer'])
   })
 })
@@ -312,8 +336,11 @@ describe('A bug', () => {
     await cache.put(QUESTION, 'old')
     clock.pass(61)
     make(upstream as { say: () => string; fail: (error: unknown) => void })
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'old', isStale: true })
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.not.toBeInstanceOf(AppError)
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({
+      value: 'old',
+      isStale: true,
+    })
     expect(upstream.asked).toBe(1)
   })
 })
@@ -324,15 +351,15 @@ test('An error of the table during a fetch is not reported as a failure of the u
 }) => {
   const trouble = new TableError('no throughput is left')
   upstream.fail(trouble)
-  await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toBe(trouble)
-  const next = cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)
+  await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toBe(trouble)
+  const next = cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
   await expect(next).rejects.toMatchObject({ code: 'service_unavailable' })
   expect(upstream.asked).toBe(1)
 })
 
 test('A refresher fetches even if the table’s response was lost', async ({ cache, upstream, clock, loseAnswers }) => {
   loseAnswers()
-  expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello' })
+  expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({ value: 'hello' })
   expect(clock.now()).toBe(START)
 })
 
@@ -342,7 +369,7 @@ describe('A refresher that dies', () => {
 
   test('makes no caller wait longer than 8.5 s', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
-    await expect(cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).rejects.toMatchObject({
+    await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject({
       code: 'upstream_timeout',
     })
     expect(clock.now() - START).toBeGreaterThanOrEqual(8_000)
@@ -353,7 +380,7 @@ describe('A refresher that dies', () => {
   test('leaves the key to the next one once its lease ends', async ({ cache, upstream, table, clock }) => {
     await died(table, clock.now())
     clock.pass(9)
-    expect(await cache.getOrFetch(QUESTION, UNLIMITED, upstream.ask)).toMatchObject({ value: 'hello' })
+    expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({ value: 'hello' })
     expect(clock.now() - START).toBeGreaterThanOrEqual(10_000)
     expect(upstream.asked).toBe(1)
   })
@@ -389,7 +416,7 @@ describe('Many keys', () => {
 })
 
 describe('A remembered response', () => {
-  const COINS: Namespace<string[]> = {
+  const COINS: CacheNamespace<string[]> = {
     name: 'coins',
     schema: z.array(z.string()),
     freshSeconds: 300,

@@ -7,7 +7,7 @@ import {
   nextSearchBlock,
   startBlockSearch,
 } from '../../../lib/chain/blocks.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigint }
 
@@ -67,7 +67,7 @@ describe('A search for the block of a time', () => {
         expect(looks.length).toBeLessThanOrEqual(30)
         expect(new Set(looks).size).toBe(looks.length)
       }),
-      { numRuns: runs(500) },
+      { numRuns: scaleSampleCount(500) },
     )
   })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
 import { expect, test } from 'vitest'
 import { buildCall } from '../../../lib/chain/call.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const TO = '0x00000000000000000000000000000000000000A1'
 const abi = parseAbi([
@@ -59,7 +59,7 @@ test('A view is encoded and its return data decoded as viem does, for any argume
         outcomeOf(() => decodeFunctionResult({ abi: item as Abi, functionName, data })),
       )
     }),
-    { numRuns: runs(1_000) },
+    { numRuns: scaleSampleCount(1_000) },
   )
 })
 

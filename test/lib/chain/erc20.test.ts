@@ -3,10 +3,10 @@ import { type Address, encodeFunctionData, getAddress, type Hex, maxUint256, str
 import { describe, expect, test } from 'vitest'
 import { encodeApprovals, listApprovalPlans, type TokenSpending, verifyApprovals } from '../../../lib/chain/erc20.ts'
 import type { Transaction } from '../../../lib/chain/transaction.ts'
-import { type DryRun, firstApproved } from '../../../lib/prepare/dry-run.ts'
+import { type DryRun, pickFirstApprovedDryRun } from '../../../lib/prepare/dry-run.ts'
 import { listMutants } from '../../support/mutants.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const anyAddress = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -81,9 +81,9 @@ describe('Approvals', () => {
         expect(listApprovalPlans(amount, allowance)).toEqual(['exact', 'reset'])
       }),
     )
-    expect(firstApproved([dryRunOf(1, 'success'), dryRunOf(2, 'success')]).approval).toHaveLength(1)
-    expect(firstApproved([dryRunOf(1, 'reverted'), dryRunOf(2, 'success')]).approval).toHaveLength(2)
-    expect(firstApproved([dryRunOf(1), dryRunOf(2)]).approval).toHaveLength(2)
+    expect(pickFirstApprovedDryRun([dryRunOf(1, 'success'), dryRunOf(2, 'success')]).approval).toHaveLength(1)
+    expect(pickFirstApprovedDryRun([dryRunOf(1, 'reverted'), dryRunOf(2, 'success')]).approval).toHaveLength(2)
+    expect(pickFirstApprovedDryRun([dryRunOf(1), dryRunOf(2)]).approval).toHaveLength(2)
   })
 })
 
@@ -111,7 +111,7 @@ describe('The verification of approvals', () => {
           }
         }
       }),
-      { numRuns: runs(30) },
+      { numRuns: scaleSampleCount(30) },
     )
   })
 

@@ -14,7 +14,7 @@ import {
 import type { Rpc, RpcError, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { catchFailure } from '../../support/errors.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const CONTRACT: Address = '0x00000000000000000000000000000000000000A1'
 const TOPIC = pad('0x01')
@@ -150,7 +150,7 @@ describe('A read of events in a range of blocks', () => {
         expect(logs).toHaveLength(blocks.length)
         expect(covers(answered, range)).toBe(true)
       }),
-      { numRuns: runs(200) },
+      { numRuns: scaleSampleCount(200) },
     )
     expect(Math.min(whole, failed)).toBeGreaterThan(0)
   })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { decodeFunctionResult, encodeFunctionData, encodeFunctionResult, type Hex, parseAbi, toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { decodeAggregate, encodeAggregate, encodedLength } from '../../../lib/chain/multicall.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const abi = parseAbi([
   'struct Call { address target; bool allowFailure; bytes callData; }',
@@ -68,7 +68,7 @@ describe('An aggregate', () => {
         const data = changed.slice(0, 2 + (length ?? 10_000) * 2) as Hex
         expect(decoded(data)).toEqual(decodedByViem(data))
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: scaleSampleCount(2_000) },
     )
   })
 

@@ -8,7 +8,7 @@ import type { AppError } from '../../../lib/core/errors.ts'
 import type { HttpEnvironment } from '../../../lib/core/http.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { catchFailure } from '../../support/errors.ts'
-import { startWire } from '../../support/wire.ts'
+import { startRecordingProxy } from '../../support/wire.ts'
 
 const FIRST = 'https://first.example/v2/hunter2'
 const SECOND = 'https://user:hunter2@second.example/'
@@ -299,7 +299,7 @@ describe('The deadline of a batch', () => {
   })
 
   test('holds for a real connection, and the error hides the URL', async () => {
-    const wire = await startWire('http://127.0.0.1:9')
+    const wire = await startRecordingProxy('http://127.0.0.1:9')
     onTestFinished(wire.stop)
     wire.behaviour = 'never answer'
     const rpc = createRpc([`${wire.url}/hunter2`], { fetch, random: () => 0, now: () => performance.now() })

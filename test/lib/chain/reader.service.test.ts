@@ -12,8 +12,8 @@ import { deployLagoonVault, deployToken } from '../../../sandbox/deploy.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { createChainClient } from '../../support/chain-client.ts'
-import { transaction } from '../../support/oracles.ts'
-import { startWire } from '../../support/wire.ts'
+import { buildTransaction } from '../../support/oracles.ts'
+import { startRecordingProxy } from '../../support/wire.ts'
 
 const BASE = evmChain(8453) as EvmChain
 const ARBITRUM = evmChain(42161) as EvmChain
@@ -45,7 +45,7 @@ const test = base
   })
   .extend('rpc', ({ world }) => createRpc([world.chain.rpcUrl], envOf))
   .extend('wire', async ({ world }, { onCleanup }) => {
-    const wire = await startWire(world.chain.rpcUrl)
+    const wire = await startRecordingProxy(world.chain.rpcUrl)
     onCleanup(wire.stop)
     return wire
   })
@@ -81,8 +81,8 @@ async function changeBoth({ chain, token, vault }: World): Promise<void> {
   change += 1n
   const { admin, valuationManager } = ACCOUNTS
   await transact(chain, [
-    transaction(admin.address, token, 'mint', [admin.address, change]),
-    transaction(valuationManager.address, vault, 'updateNewTotalAssets', [change]),
+    buildTransaction(admin.address, token, 'mint', [admin.address, change]),
+    buildTransaction(valuationManager.address, vault, 'updateNewTotalAssets', [change]),
   ])
 }
 

@@ -3,10 +3,10 @@ import { type Abi, type Address, encodeErrorResult, type Hex, parseAbi } from 'v
 import { describe, expect } from 'vitest'
 import type { RpcOutcome } from '../../../lib/chain/rpc.ts'
 import { parseSimulation, simulationRequest, summariseSimulation } from '../../../lib/chain/simulation.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess, openLagoonVault, openYieldVault, ROLES, type TestVault } from '../../support/vaults.ts'
-import type { Wire } from '../../support/wire.ts'
+import type { RecordingProxy } from '../../support/wire.ts'
 
 const [ALICE, BOB] = USERS
 const AMOUNT = 5_000_000n
@@ -145,7 +145,7 @@ describe('The result of a simulation', () => {
         }
         expect(parsed === null || parsed.length === length).toBe(true)
       }),
-      { numRuns: runs(1_000) },
+      { numRuns: scaleSampleCount(1_000) },
     )
   })
 })
@@ -176,7 +176,7 @@ describe('The summary of a simulation', () => {
   })
 })
 
-function answerSimulations(wire: Wire | undefined, spoil: (answer: Answer) => Partial<Answer>): void {
+function answerSimulations(wire: RecordingProxy | undefined, spoil: (answer: Answer) => Partial<Answer>): void {
   if (!wire) throw new Error('There is no such wire')
   wire.rewrite = (answers, request) => {
     const calls: { id: number; method: string }[] = JSON.parse(request)

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { describe, expect, vi } from 'vitest'
 import { clientsAdminStore } from '../../../admin/clients.ts'
 import type { ApiKey, Client } from '../../../lib/clients/client.ts'
-import { identifyClient } from '../../../lib/clients/identify.ts'
+import { createClientLookup } from '../../../lib/clients/identify.ts'
 import { someClient, someKey } from '../../support/clients.ts'
 import { test as base } from '../../support/dynamo.ts'
 
@@ -18,7 +18,7 @@ const INVALID = { code: 'invalid_api_key' }
 const test = base
   .extend('table', ({ tables }) => clientsAdminStore(tables.clients))
   .extend('clock', () => ({ now: Date.parse('2026-06-01T00:00:00.000Z') }))
-  .extend('identify', ({ table, clock }) => identifyClient({ get: table.get, now: () => clock.now }))
+  .extend('identify', ({ table, clock }) => createClientLookup({ get: table.get, now: () => clock.now }))
   .extend('register', ({ table, requests }) => async (client: Client, keys: Partial<ApiKey>[] = [{}]) => {
     await table.create(client)
     for (const vault of client.vaults) await table.putVault(client.clientId, vault)
@@ -125,7 +125,7 @@ describe('Authentication', () => {
     const client = someClient()
     const [key] = await register(client)
     const get = vi.fn(table.get).mockRejectedValueOnce(new Error('down'))
-    const identify = identifyClient({ get, now: () => clock.now })
+    const identify = createClientLookup({ get, now: () => clock.now })
 
     await expect(identify(key)).rejects.toThrow('down')
     expect(await identify(key)).toMatchObject({ client })
@@ -133,7 +133,7 @@ describe('Authentication', () => {
 
   test('fails without refusing the key while the table is down', async ({ clock }) => {
     const get = () => Promise.reject(new Error('down'))
-    const identify = identifyClient({ get, now: () => clock.now })
+    const identify = createClientLookup({ get, now: () => clock.now })
     await expect(identify(someKey('AbCdE01234').text)).rejects.toThrow('down')
   })
 

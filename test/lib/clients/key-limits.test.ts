@@ -6,7 +6,7 @@ import {
   listVisibleVaults,
   requireAllowedDeposit,
 } from '../../../lib/clients/key-limits.ts'
-import { NO_RATE, someVault } from '../../support/clients.ts'
+import { someVault, UNRESTRICTED_LIMITS } from '../../support/clients.ts'
 
 const [ONE, OTHER]: [Address, Address] = [
   '0x0000000000000000000000000000000000000C01',
@@ -20,7 +20,7 @@ const VAULTS = [
   someVault({ chainId: ARBITRUM, address: ONE }),
   someVault({ chainId: 8453, address: OTHER }),
 ]
-const limited = (limits: Partial<KeyLimits>): KeyLimits => ({ ...NO_RATE, ...limits })
+const limited = (limits: Partial<KeyLimits>): KeyLimits => ({ ...UNRESTRICTED_LIMITS, ...limits })
 
 test.for<[key: string, limits: Partial<KeyLimits>, seen: readonly number[]]>([
   ['without limits sees all vaults of its client', {}, [0, 1, 2]],

@@ -10,7 +10,7 @@ import {
 } from '../../../lib/follow/settle-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import type { OpenAmounts } from '../../../lib/protocols/protocol.ts'
-import { inOrder as inPlaces, ledgerPosition, type UnlocatedEntry } from '../../support/ledger-entries.ts'
+import { locateEntries as inPlaces, ledgerPosition, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const { account, timestamp } = ledgerPosition(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import { sha256 } from '../../../lib/core/sha256.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
-import { EDGE_HEADER, EDGE_VARIABLE, type Edge } from '../../../lib/frame/edge.ts'
+import { EDGE_HEADER, EDGE_VARIABLE, type EdgeSettings } from '../../../lib/frame/edge.ts'
 import { openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { expectError } from '../../support/errors.ts'
 import { someContext, someEvent } from '../../support/lambda.ts'
@@ -28,7 +28,7 @@ const [KEY, NEXT] = ['a key that CloudFront sends', 'the next one']
 const CLOUDFRONT = '192.0.2.1'
 const VIEWER = '203.0.113.77'
 
-async function ask(edge: Edge | undefined, headers: APIGatewayProxyEventV2['headers']) {
+async function ask(edge: EdgeSettings | undefined, headers: APIGatewayProxyEventV2['headers']) {
   vi.stubEnv(EDGE_VARIABLE, edge && JSON.stringify(edge))
   onTestFinished(() => {
     vi.unstubAllEnvs()

@@ -6,12 +6,12 @@ import * as z from 'zod'
 import { Amount, UserAddress, VaultAddress } from '../../../lib/core/codecs.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { field } from '../../../lib/core/field.ts'
-import { identifyCaller } from '../../../lib/frame/callers.ts'
+import { createCallerLookup } from '../../../lib/frame/callers.ts'
 import type { EndpointContract } from '../../../lib/frame/contract.ts'
 import { endpoint, openEndpoint } from '../../../lib/frame/endpoint.ts'
 import { type Services, version } from '../../../lib/services.ts'
 import { createSigningKey, publicKeyOf, signerOf } from '../../../lib/signing/keys.ts'
-import { signerIn } from '../../../lib/signing/secret.ts'
+import { createSignerReader } from '../../../lib/signing/secret.ts'
 import { expectError } from '../../support/errors.ts'
 import { isSignedBy } from '../../support/http-signatures.ts'
 import { someContext, someEvent } from '../../support/lambda.ts'
@@ -117,7 +117,7 @@ describe('The caller', () => {
 
   test('is passed to the implementation', async () => {
     const run = vi.fn(async () => REPLY)
-    vi.mocked(identifyCaller).mockReturnValue(async () => ({ client }))
+    vi.mocked(createCallerLookup).mockReturnValue(async () => ({ client }))
     const handler = endpoint(askedFor, {}, () => run)
     await invoke(handler)
     expect(run).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ client }))
@@ -131,7 +131,7 @@ describe('The caller', () => {
       started.resolve()
       await asked.promise
     }
-    vi.mocked(identifyCaller).mockReturnValue(async () => {
+    vi.mocked(createCallerLookup).mockReturnValue(async () => {
       asked.resolve()
       await started.promise
       return { client }
@@ -147,7 +147,7 @@ describe('The caller', () => {
     ['never starts', () => new Promise(() => {})],
     ['cannot start', () => Promise.reject(new Error('the secret hunter2 cannot be read'))],
   ])('gets its refusal even if the container %s', async ([, build]) => {
-    vi.mocked(identifyCaller).mockReturnValue(async () => {
+    vi.mocked(createCallerLookup).mockReturnValue(async () => {
       await setTimeout(20)
       throw new AppError('invalid_api_key')
     })
@@ -294,12 +294,12 @@ describe('A signed reply', () => {
   } as const satisfies EndpointContract
   const handle = (run: () => Promise<z.output<typeof contract.response>>) => {
     vi.stubEnv('SIGNING_SECRET', 'signing')
-    vi.mocked(identifyCaller).mockReturnValue(async () => ({}))
+    vi.mocked(createCallerLookup).mockReturnValue(async () => ({}))
     return endpoint(signed, {}, () => run)
   }
 
   test('is never compressed, and an error in its place is not signed', async () => {
-    vi.mocked(signerIn).mockReturnValue(async () => signerOf(key))
+    vi.mocked(createSignerReader).mockReturnValue(async () => signerOf(key))
     const long = { ...REPLY, parts: [{ name: 'long '.repeat(300) }] }
     const accepting = { headers: { 'accept-encoding': 'gzip, br' } }
     const { headers, body } = await invoke(
@@ -317,9 +317,9 @@ describe('A signed reply', () => {
 
   test('is an error if the keys cannot be read, and unsigned if there is no key yet', async () => {
     const unreachable = Object.assign(new Error('no such secret'), { $metadata: {} })
-    vi.mocked(signerIn).mockReturnValue(() => Promise.reject(unreachable))
+    vi.mocked(createSignerReader).mockReturnValue(() => Promise.reject(unreachable))
     expectError(await invoke(handle(async () => REPLY)), 'service_unavailable')
-    vi.mocked(signerIn).mockReturnValue(async () => undefined)
+    vi.mocked(createSignerReader).mockReturnValue(async () => undefined)
     const { status, headers } = await invoke(handle(async () => REPLY))
     expect([status, headers.has('signature')]).toEqual([200, false])
   })
@@ -327,7 +327,7 @@ describe('A signed reply', () => {
   test.for(['/things/a thing', '/things/a%thing', '/things/a"thing', '/things/ä'])(
     'is an error for the ambiguous path %s, and the implementation does not run',
     async (rawPath) => {
-      vi.mocked(signerIn).mockReturnValue(async () => signerOf(key))
+      vi.mocked(createSignerReader).mockReturnValue(async () => signerOf(key))
       const run = vi.fn(async () => REPLY)
       expectError(await invoke(handle(run), { rawPath }), 'invalid_path')
       expect(run).not.toHaveBeenCalled()
@@ -403,7 +403,7 @@ describe('A request that takes too long', () => {
 
   test('gets its error even while the caller is being identified', async () => {
     const asked = { ...contract, caller: 'client' } as const satisfies EndpointContract
-    vi.mocked(identifyCaller).mockReturnValue(() => new Promise(() => {}))
+    vi.mocked(createCallerLookup).mockReturnValue(() => new Promise(() => {}))
     const handler = endpoint(asked, {}, () => async () => REPLY)
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
   })

@@ -1,21 +1,21 @@
 import { describe, expect } from 'vitest'
-import { Network } from '../../../lib/markets/address.ts'
+import { ChainParameter } from '../../../lib/markets/address.ts'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
 import * as charts from '../../../lib/markets/charts.ts'
 import type { DatedChart } from '../../../lib/markets/coin.ts'
 import type { ChartRange, PriceSources } from '../../../lib/markets/source.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { CALL, DAI, SOURCE_FAILURES, START, someSource, test } from '../../support/markets.ts'
+import { CALL_CONTEXT, CLOCK_START, DAI, SOURCE_FAILURES, someSource, test } from '../../support/markets.ts'
 
 const DAY = { currency: 'usd', days: 1 } as const
 const EUROS = { currency: 'eur', days: 1 } as const
 const ALL = { currency: 'usd', days: 'max' } as const
-const { payFor } = CALL
-const BASE = Network.parse('base-mainnet')
-const CHART: DatedChart = { chart: { prices: [[START, 7]], marketCaps: [], volumes: [] }, days: 1 }
+const { payFor } = CALL_CONTEXT
+const BASE = ChainParameter.parse('base-mainnet')
+const CHART: DatedChart = { chart: { prices: [[CLOCK_START, 7]], marketCaps: [], volumes: [] }, days: 1 }
 
-const chartById = (services: Parameters<typeof charts.chartById>[0], id: string, span: ChartRange) =>
-  charts.chartById(services, { id, ...span, payFor })
+const chartById = (services: Parameters<typeof charts.getChartById>[0], id: string, span: ChartRange) =>
+  charts.getChartById(services, { id, ...span, payFor })
 
 describe('A chart', () => {
   test.for<[number | 'max', number]>([
@@ -29,7 +29,7 @@ describe('A chart', () => {
     await chartById(world, 'bitcoin', span)
     const before = world.fakes.coinGecko.requests.length
     clock.pass(seconds - 1)
-    expect(await chartById(world, 'bitcoin', span)).toMatchObject({ asOf: new Date(START), isStale: false })
+    expect(await chartById(world, 'bitcoin', span)).toMatchObject({ asOf: new Date(CLOCK_START), isStale: false })
     expect(world.fakes.coinGecko.requests).toHaveLength(before)
     clock.pass(1)
     expect(await chartById(world, 'bitcoin', span)).toMatchObject({ asOf: new Date(clock.now()), isStale: false })
@@ -99,7 +99,7 @@ describe.for(SOURCE_FAILURES)('While CoinGecko %s,', ([, fail]) => {
     world.fakes.coinGecko.rewrite = fail
     for (const hours of [1, 22]) {
       clock.pass(hours * 3600)
-      expect(await chartById(world, 'bitcoin', EUROS)).toEqual({ value, asOf: new Date(START), isStale: true })
+      expect(await chartById(world, 'bitcoin', EUROS)).toEqual({ value, asOf: new Date(CLOCK_START), isStale: true })
     }
     clock.pass(3601)
     await expect(chartById(world, 'bitcoin', EUROS)).rejects.toMatchObject({
@@ -131,7 +131,7 @@ describe('While CoinGecko is down,', () => {
   test('a chart by address comes from DefiLlama by the address', async ({ world }) => {
     world.fakes.coinGecko.rewrite = () => 'hang up'
     await world.cache.put(tokensKey('base-mainnet'), [])
-    const { value } = await charts.chartByAddress(world, {
+    const { value } = await charts.getChartByAddress(world, {
       network: BASE,
       address: DAI.address,
       ...DAY,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Chart, CoinQuote, FoundCoin, MarketCoin } from '../../../lib/markets/coin.ts'
 import { createCoinGecko } from '../../../lib/markets/coingecko.ts'
 import { CURRENCIES } from '../../../lib/markets/currency.ts'
-import { createFakeUpstream, type Reply } from '../../support/upstream.ts'
+import { createFakeUpstream, type FakeReply } from '../../support/upstream.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
 const DAY = 86_400_000
@@ -62,7 +62,7 @@ const UNKNOWN = {
 const QUERY = (url: URL | undefined) => Object.fromEntries(url?.searchParams ?? [])
 
 /** Error responses of CoinGecko in its three formats. Each has the service's error code. */
-const REFUSALS: readonly (readonly [string, Reply, string])[] = [
+const REFUSALS: readonly (readonly [string, FakeReply, string])[] = [
   [
     'without a key',
     { status: 401, body: { status: { error_code: 10002, error_message: 'API Key Missing' } } },
@@ -88,7 +88,7 @@ const REFUSALS: readonly (readonly [string, Reply, string])[] = [
   ['for a parameter', { status: 422, body: { error: 'Missing parameter vs_currency' } }, 'upstream_bad_answer'],
   ['in HTML', { status: 404, body: '<html>Not here</html>' }, 'upstream_bad_answer'],
 ]
-const NONSENSE: readonly (readonly [string, Reply])[] = [
+const NONSENSE: readonly (readonly [string, FakeReply])[] = [
   ['HTML', { body: '<html>Welcome</html>' }],
   ['truncated JSON', { body: '[{"id":"bitcoin","sym' }],
   ['an object of errors', { body: { status: { error_code: 429 } } }],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../../lib/core/errors.ts'
-import { beforeChange, changeInPercent, conversionInto } from '../../../lib/markets/convert.ts'
+import { buildConversion, changeInPercent, priceBeforeChange } from '../../../lib/markets/convert.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 
 /** Exact fraction of two integers. It shares no code with the tested module. */
@@ -29,7 +29,7 @@ const percent = fc.double({ min: -99.999, max: 1e6, noNaN: true })
 const AS_OF = new Date(0)
 
 function into(eur: ExchangeRate) {
-  return conversionInto('eur', { value: { eur }, asOf: AS_OF, isStale: false })
+  return buildConversion('eur', { value: { eur }, asOf: AS_OF, isStale: false })
 }
 
 describe('A conversion', () => {
@@ -68,7 +68,7 @@ describe('A conversion', () => {
   })
 
   test('leaves dollars unchanged without any rates', () => {
-    const dollars = conversionInto('usd', undefined)
+    const dollars = buildConversion('usd', undefined)
     fc.assert(
       fc.property(price, percent, (amount, change) => {
         expect([dollars.amount(amount), dollars.change(change)]).toEqual([amount, change])
@@ -92,7 +92,7 @@ describe('A conversion', () => {
   test('into a currency without a rate throws', () => {
     const rates = { value: { gbp: { now: 0.8 } }, asOf: AS_OF, isStale: false }
     for (const known of [undefined, rates]) {
-      expect(() => conversionInto('eur', known)).toThrow(new AppError('upstream_unavailable'))
+      expect(() => buildConversion('eur', known)).toThrow(new AppError('upstream_unavailable'))
     }
   })
 })
@@ -112,11 +112,11 @@ describe('A change in percent', () => {
   test('determines the earlier price', () => {
     fc.assert(
       fc.property(price, percent, (now, change) => {
-        const before = beforeChange(now, change) ?? Number.NaN
+        const before = priceBeforeChange(now, change) ?? Number.NaN
         expect(before).toBe(nearest(divide(multiply(parseFraction(now), HUNDRED), add(HUNDRED, signed(change)))))
       }),
     )
-    expect(beforeChange(1, null)).toBeNull()
+    expect(priceBeforeChange(1, null)).toBeNull()
   })
 })
 

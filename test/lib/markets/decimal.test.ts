@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Decimal, decimal, dividedBy, minus, times, tokens, toNumber } from '../../../lib/markets/decimal.ts'
-import { runs } from '../../support/runs.ts'
+import {
+  type Decimal,
+  decimal,
+  dividedBy,
+  minus,
+  times,
+  toNumber,
+  toWholeTokens,
+} from '../../../lib/markets/decimal.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 /** Exact rational number. It shares no code with the tested module. */
 type Rational = { readonly top: bigint; readonly bottom: bigint }
@@ -61,7 +69,7 @@ describe('A number', () => {
         // A decimal has no negative zero.
         expect(toNumber(decimal(number))).toBe(number === 0 ? 0 : number)
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: scaleSampleCount(2_000) },
     )
   })
 
@@ -169,10 +177,10 @@ describe('Money', () => {
   test('is tokens times price, to the nearest number', () => {
     fc.assert(
       fc.property(anyAmount, anyDecimals, anyPrice, (amount, decimals, price) => {
-        const worth = rational(times(tokens(amount, decimals), decimal(price)))
+        const worth = rational(times(toWholeTokens(amount, decimals), decimal(price)))
         const { top, bottom } = rational(decimal(price))
         expect(sameAs(worth, { top: amount * top, bottom: bottom * 10n ** BigInt(decimals) })).toBe(true)
-        const number = toNumber(times(tokens(amount, decimals), decimal(price)))
+        const number = toNumber(times(toWholeTokens(amount, decimals), decimal(price)))
         expect(Number.isFinite(number)).toBe(true)
         const off = distance(rationalOf(number), worth)
         // Rounding to 53 bits may change the value by at most half of the last bit.
@@ -189,6 +197,6 @@ describe('Money', () => {
     [3n, 0, 0.1, 0.3],
     [2n ** 256n - 1n, 0, 1e9, 1.157920892373162e86],
   ])('of %s in units of 10^-%s at %s is worth %s', (amount, decimals, price, worth) => {
-    expect(toNumber(times(tokens(amount, decimals), decimal(price)))).toBe(worth)
+    expect(toNumber(times(toWholeTokens(amount, decimals), decimal(price)))).toBe(worth)
   })
 })

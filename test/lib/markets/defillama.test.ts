@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Chart } from '../../../lib/markets/coin.ts'
 import { createDefiLlama } from '../../../lib/markets/defillama.ts'
-import { runs } from '../../support/runs.ts'
-import { createFakeUpstream, type Reply } from '../../support/upstream.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
+import { createFakeUpstream, type FakeReply } from '../../support/upstream.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 10, 30)
 const SECONDS = NOW / 1000
@@ -11,7 +11,7 @@ const DAY_SECONDS = 86_400
 const DAY = { currency: 'usd', days: 1 } as const
 const USDC = 'base:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
-const source = (reply: (url: URL) => Reply) => {
+const source = (reply: (url: URL) => FakeReply) => {
   const { ask, urls } = createFakeUpstream(reply)
   return { ...createDefiLlama(ask, { now: () => NOW }), urls }
 }
@@ -26,7 +26,7 @@ const coin = (price: unknown, more = {}) => ({
 })
 const coinsIn = ({ pathname }: URL) => decodeURIComponent(pathname.split('/').at(-1) ?? '').split(',')
 
-const NONSENSE: readonly (readonly [string, Reply, string])[] = [
+const NONSENSE: readonly (readonly [string, FakeReply, string])[] = [
   ['HTML', { body: '<html>Welcome</html>' }, 'upstream_bad_answer'],
   ['truncated JSON', { body: '{"coins":{"base:0x' }, 'upstream_bad_answer'],
   ['no coins', { body: {} }, 'upstream_bad_answer'],
@@ -123,7 +123,7 @@ describe('Prices', () => {
         for (const { href } of urls) expect(href.length).toBeLessThan(8_000)
       }),
       // A failing case is not shrunk, because shrinking a list of 900 coins would take minutes.
-      { numRuns: runs(20), endOnFailure: true },
+      { numRuns: scaleSampleCount(20), endOnFailure: true },
     )
   })
 

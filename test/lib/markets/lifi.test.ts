@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CHAINS } from '../../../lib/chain/registry.ts'
 import { ListedToken } from '../../../lib/markets/coin.ts'
 import { createLiFi } from '../../../lib/markets/lifi.ts'
-import { createFakeUpstream, type Reply } from '../../support/upstream.ts'
+import { createFakeUpstream, type FakeReply } from '../../support/upstream.ts'
 
 const BASE = 8453
 const SOLANA = 1151111081099710
@@ -184,7 +184,7 @@ describe('A response', () => {
     expect([...tokens.keys()]).toEqual(['base-mainnet'])
   })
 
-  test.each<[string, Reply, string]>([
+  test.each<[string, FakeReply, string]>([
     ['HTML', { body: '<html>Welcome</html>' }, 'upstream_bad_answer'],
     ['truncated JSON', { body: '{"tokens":{"1":[{"add' }, 'upstream_bad_answer'],
     ['a list', { body: [USDC] }, 'upstream_bad_answer'],

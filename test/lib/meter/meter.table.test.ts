@@ -6,7 +6,7 @@ import { leasesStore } from '../../../lib/meter/leases-store.ts'
 import { createMeter } from '../../../lib/meter/meter.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const START = Date.parse('2026-06-01T00:00:00.000Z')
 const RATE = { requests: 600, seconds: 60 }
@@ -73,7 +73,7 @@ describe('All containers together', () => {
           ),
         )
       }),
-      { numRuns: runs(40), endOnFailure: true },
+      { numRuns: scaleSampleCount(40), endOnFailure: true },
     )
   })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLeases } from '../../../lib/meter/leases.ts'
-import { type BudgetPurpose, type Charge, createMeter, type Payer, UNITS } from '../../../lib/meter/meter.ts'
+import { type BudgetPurpose, type Charge, createMeter, type Payer, REQUEST_UNITS } from '../../../lib/meter/meter.ts'
 
 const RATE = { requests: 6000, seconds: 60 }
 /**
@@ -147,9 +147,9 @@ describe('A session and a network', () => {
     const rate = { requests: 20, seconds: 60 }
     const { container } = startMeter()
     const by = [session('a'), network('a')]
-    await container.charge(chargeOf(by, UNITS.coingecko, { rate }))
+    await container.charge(chargeOf(by, REQUEST_UNITS.coingecko, { rate }))
     for (const share of ['quotes', 'withdrawalQuotes'] as const) {
-      await container.charge(chargeOf(by, UNITS.quote, { rate, share }))
+      await container.charge(chargeOf(by, REQUEST_UNITS.quote, { rate, share }))
     }
     expect(container.findRefusal(chargeOf(by, 1, { rate, share: 'withdrawals' }))).toBeUndefined()
   })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createUpstream } from '../../../lib/core/http.ts'
 import { createAlchemy } from '../../../lib/portfolio/alchemy.ts'
 import type { IndexedToken } from '../../../lib/portfolio/token-index.ts'
-import type { Reply } from '../../support/upstream.ts'
+import type { FakeReply } from '../../support/upstream.ts'
 import { UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
@@ -11,7 +11,7 @@ const CHECKSUMMED = '0x00000000000000000000000000000000000000A1'
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
-function alchemyOf(answer: (url: URL, calls: readonly Call[]) => Reply, now = () => 0) {
+function alchemyOf(answer: (url: URL, calls: readonly Call[]) => FakeReply, now = () => 0) {
   const urls: string[] = []
   const calls: Call[] = []
   const fetch: typeof globalThis.fetch = async (input, init = {}) => {

@@ -4,7 +4,7 @@ import { CHAINS } from '../../../lib/chain/registry.ts'
 import type { TokenPrice } from '../../../lib/markets/coin.ts'
 import type { ExchangeRate } from '../../../lib/markets/currency.ts'
 import { BalanceEntry, buildBalance, type Holding } from '../../../lib/portfolio/balance.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const [BASE, SOLANA] = [chainOf('base-mainnet'), chainOf('solana-mainnet')]
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
@@ -209,7 +209,7 @@ describe('A balance', () => {
           })
         },
       ),
-      { numRuns: runs(1000) },
+      { numRuns: scaleSampleCount(1000) },
     )
   })
 

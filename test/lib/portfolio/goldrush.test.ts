@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createGoldRush } from '../../../lib/portfolio/goldrush.ts'
-import { createFakeUpstream, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
+import { createFakeUpstream, type FakeReply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const POINTS = '0x00000000000000000000000000000000000000a1'
@@ -73,7 +73,7 @@ function nftRow(overrides: object = {}) {
   }
 }
 
-function answer(...items: unknown[]): Reply {
+function answer(...items: unknown[]): FakeReply {
   const data = { address: WALLET, updated_at: '2026-06-01T00:00:00Z', items, pagination: null }
   return { body: { data, error: false, error_code: null, error_message: null } }
 }
@@ -91,7 +91,7 @@ async function nftsOf(...items: unknown[]) {
 const refusal = { data: null, error: true, error_message: 'No valid API key was provided.', error_code: '401' }
 
 describe.for(['fetchTokens', 'fetchNfts'] as const)('A client of GoldRush in %s', (method) => {
-  const fetchFrom = async (said: Reply): Promise<readonly unknown[]> => {
+  const fetchFrom = async (said: FakeReply): Promise<readonly unknown[]> => {
     const index = createGoldRush(createFakeUpstream(() => said).ask)
     return method === 'fetchTokens'
       ? (await index.fetchTokens('base-mainnet', WALLET, [], new Set())).tokens

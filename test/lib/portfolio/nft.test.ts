@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fitNfts, fittingItem, type NftCollection } from '../../../lib/portfolio/nft.ts'
+import { fitNfts, fitNftsIntoItem, type NftCollection } from '../../../lib/portfolio/nft.ts'
 
 function someCollection(name: string, nfts: number, { isSpam = false, text = '' } = {}): NftCollection {
   return {
@@ -60,10 +60,10 @@ describe('NFTs', () => {
     const asOf = new Date(0)
     const large = [someCollection('large', 200, { text: 'x'.repeat(1000) })]
     const nfts = { collections: large, isWhole: true, asOf }
-    const alone = fittingItem({ 'base-mainnet': nfts })
+    const alone = fitNftsIntoItem({ 'base-mainnet': nfts })
     expect(alone['base-mainnet']).toEqual(nfts)
     const small = { collections: [someCollection('small', 1)], isWhole: true, asOf }
-    const both = fittingItem({
+    const both = fitNftsIntoItem({
       'base-mainnet': nfts,
       'eth-mainnet': small,
       'bsc-mainnet': { ...small, collections: [] },

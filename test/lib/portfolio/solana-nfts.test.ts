@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createSolanaNftClient } from '../../../lib/portfolio/solana-nfts.ts'
-import { createFakeUpstream, type Reply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
+import { createFakeUpstream, type FakeReply, UPSTREAM_FAILURES } from '../../support/upstream.ts'
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
 
@@ -30,7 +30,7 @@ function asset(id: string, overrides: object = {}) {
   }
 }
 
-function answer(...items: unknown[]): Reply {
+function answer(...items: unknown[]): FakeReply {
   return { body: { jsonrpc: '2.0', id: 1, result: { total: items.length, limit: 500, page: 1, items } } }
 }
 
@@ -111,7 +111,7 @@ describe('NFTs on Solana', () => {
     await expect(createSolanaNftClient(ask).fetchNfts(WALLET)).rejects.toMatchObject({ code: 'upstream_unavailable' })
   })
 
-  test.for<readonly [string, Reply, string]>([
+  test.for<readonly [string, FakeReply, string]>([
     ...UPSTREAM_FAILURES,
     ['an error of JSON-RPC', { body: { id: 1, error: { code: -32601, message: 'x' } } }, 'upstream_bad_answer'],
   ])('fail with %s', async ([, said, code]) => {

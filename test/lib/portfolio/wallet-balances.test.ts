@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest'
 import type { IndexedToken } from '../../../lib/portfolio/token-index.ts'
 import {
   type ChainBalances,
-  fittingBalances,
-  fittingTokens,
+  fitBalances,
+  fitTokens,
   isIndexFresh,
+  isKnownEmpty,
   isReadFresh,
-  isUnused,
-  joinReports,
-  type KnownOnChain,
+  joinKnownBalances,
+  type KnownBalances,
   oldestReadTime,
   TOKEN_PROGRAMS,
   WalletBalances,
-  withLastKnown,
-  withoutOld,
+  withLastKnownBalances,
+  withoutOldBalances,
 } from '../../../lib/portfolio/wallet-balances.ts'
 
 const NOW = Date.parse('2026-06-01T12:00:00.000Z')
@@ -33,7 +33,7 @@ function someShare(balance = 5n) {
   return { balance, price: 1n, symbol: 'sv' }
 }
 
-function indexed(tokens: IndexedToken[] = [], secondsAgo = 0, isWhole = true): NonNullable<KnownOnChain['indexed']> {
+function indexed(tokens: IndexedToken[] = [], secondsAgo = 0, isWhole = true): NonNullable<KnownBalances['indexed']> {
   return { asOf: new Date(NOW - secondsAgo * 1000), tokens, isWhole }
 }
 
@@ -78,24 +78,26 @@ describe("A chain's report about a wallet", () => {
       60,
     )
     const now = read({ unread: [USDC, SHARE] })
-    const joined = withLastKnown(now, last)
+    const joined = withLastKnownBalances(now, last)
     expect(joined).toEqual({
       ...now,
       tokens: { [USDC]: { balance: 7n, asOf: last.asOf } },
       shares: { [SHARE]: { ...someShare(), asOf: last.asOf } },
     })
-    expect(withLastKnown(read({ unread: [USDC] }), joined).tokens).toEqual(joined.tokens)
-    expect(withLastKnown(now, undefined)).toEqual(now)
+    expect(withLastKnownBalances(read({ unread: [USDC] }), joined).tokens).toEqual(joined.tokens)
+    expect(withLastKnownBalances(now, undefined)).toEqual(now)
   })
 
   test('keeps shares that it did not request, each with its time', () => {
     const last = read({ shares: { [SHARE]: someShare(1n), other: { ...someShare(2n), asOf: before(90) } } }, 60)
-    expect(withLastKnown(read({ shares: { new: someShare(3n) } }), last).shares).toEqual({
+    expect(withLastKnownBalances(read({ shares: { new: someShare(3n) } }), last).shares).toEqual({
       new: someShare(3n),
       [SHARE]: { ...someShare(1n), asOf: before(60) },
       other: { ...someShare(2n), asOf: before(90) },
     })
-    expect(withLastKnown(read({ shares: { [SHARE]: someShare(4n) } }), last).shares[SHARE]).toEqual(someShare(4n))
+    expect(withLastKnownBalances(read({ shares: { [SHARE]: someShare(4n) } }), last).shares[SHARE]).toEqual(
+      someShare(4n),
+    )
   })
 
   test('keeps all requested shares, and the newest 500 others', () => {
@@ -107,7 +109,7 @@ describe("A chain's report about a wallet", () => {
         ]),
       )
     const last = read({ shares: { ...many(300, 'oldest', 90), ...many(400, 'older') } }, 60)
-    const kept = Object.keys(withLastKnown(read({ shares: many(600, 'new') }), last).shares)
+    const kept = Object.keys(withLastKnownBalances(read({ shares: many(600, 'new') }), last).shares)
     expect(['new', 'older', 'oldest'].map((name) => kept.filter((one) => one.startsWith(`${name} `)).length)).toEqual([
       600, 400, 100,
     ])
@@ -121,23 +123,23 @@ describe("A chain's report about a wallet", () => {
 
   test('has the last balances of all mints of an unread token program', () => {
     const last = read({ tokens: { mint: { balance: 7n, decimals: 6 } } }, 60)
-    expect(withLastKnown(read({ unread: [TOKEN_PROGRAMS[1]] }), last).tokens).toEqual({
+    expect(withLastKnownBalances(read({ unread: [TOKEN_PROGRAMS[1]] }), last).tokens).toEqual({
       mint: { balance: 7n, decimals: 6, asOf: last.asOf },
     })
   })
 
   test('is kept for 500 tokens, the listed ones first', () => {
     const many = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`mint ${i}`, { balance: 1n }]))
-    const { tokens } = fittingBalances(read({ tokens: many }), new Set(['mint 899']))
+    const { tokens } = fitBalances(read({ tokens: many }), new Set(['mint 899']))
     expect(Object.keys(tokens)).toHaveLength(500)
     expect(tokens['mint 899']).toEqual({ balance: 1n })
   })
 
   test('is no longer shown after a week', () => {
     const known = { read: read({}, 7 * DAY), indexed: indexed([], 7 * DAY - 1) }
-    expect(withoutOld(known, NOW)).toEqual({ indexed: known.indexed })
+    expect(withoutOldBalances(known, NOW)).toEqual({ indexed: known.indexed })
     const share = { ...someShare(), asOf: before(7 * DAY) }
-    expect(withoutOld({ read: read({ shares: { [SHARE]: share } }) }, NOW)).toEqual({ read: read() })
+    expect(withoutOldBalances({ read: read({ shares: { [SHARE]: share } }) }, NOW)).toEqual({ read: read() })
   })
 })
 
@@ -150,7 +152,7 @@ describe('Two reports about a wallet on a chain', () => {
       read: read({ native: BigInt(secondsAgo), shares: { [`of ${secondsAgo}`]: someShare() } }, secondsAgo),
       indexed: indexed([], secondsAgo),
     })
-    expect(joinReports(reports(first), reports(second))).toEqual({
+    expect(joinKnownBalances(reports(first), reports(second))).toEqual({
       read: read({ shares: { 'of 0': someShare(), 'of 60': { ...someShare(), asOf: before(60) } } }),
       indexed: indexed(),
     })
@@ -158,7 +160,7 @@ describe('Two reports about a wallet on a chain', () => {
 
   test('become one if each has a part', () => {
     const [part, other] = [{ read: read() }, { indexed: indexed() }]
-    expect([joinReports(part, other), joinReports(other, part), joinReports({}, part)]).toEqual([
+    expect([joinKnownBalances(part, other), joinKnownBalances(other, part), joinKnownBalances({}, part)]).toEqual([
       { ...part, ...other },
       { ...part, ...other },
       part,
@@ -167,7 +169,7 @@ describe('Two reports about a wallet on a chain', () => {
 })
 
 describe("An index's report about a wallet", () => {
-  test.for<[string, KnownOnChain, number]>([
+  test.for<[string, KnownBalances, number]>([
     ['holds a coin', { read: read({ native: 1n }) }, 10 * MINUTE],
     ['holds a token', { read: read({ tokens: { [USDC]: { balance: 1n } } }) }, 10 * MINUTE],
     ['holds shares', { read: read({ shares: { [SHARE]: { balance: 1n, price: null, symbol: '' } } }) }, 10 * MINUTE],
@@ -178,7 +180,7 @@ describe("An index's report about a wallet", () => {
     const fresh = { ...known, indexed: indexed([], seconds - 1) }
     expect(isIndexFresh(fresh, NOW)).toBe(true)
     expect(isIndexFresh({ ...known, indexed: indexed([], seconds) }, NOW)).toBe(false)
-    expect(isUnused(fresh, NOW)).toBe(seconds === DAY)
+    expect(isKnownEmpty(fresh, NOW)).toBe(seconds === DAY)
   })
 
   test.for([
@@ -192,15 +194,15 @@ describe("An index's report about a wallet", () => {
     const tokens = Array.from({ length: 900 }, (_, i) =>
       someToken({ address: `0x${i}`, name: '漢'.repeat(100), isFlagged: i < 890 }),
     )
-    const kept = fittingTokens({ tokens, isWhole: true })
+    const kept = fitTokens({ tokens, isWhole: true })
     expect(
       8 * Buffer.byteLength(JSON.stringify(kept.tokens.map((token) => ({ ...token, balance: '1' })))),
     ).toBeLessThan(400 * 1024)
     expect(kept.tokens.length).toBeGreaterThan(50)
     expect(kept.tokens.filter(({ isFlagged }) => !isFlagged)).toHaveLength(10)
     expect(kept.isWhole).toBe(true)
-    expect(
-      fittingTokens({ tokens: tokens.map((token) => ({ ...token, isFlagged: false })), isWhole: true }).isWhole,
-    ).toBe(false)
+    expect(fitTokens({ tokens: tokens.map((token) => ({ ...token, isFlagged: false })), isWhole: true }).isWhole).toBe(
+      false,
+    )
   })
 })

@@ -15,7 +15,7 @@ import { prepareWithdrawal } from '../../../lib/prepare/withdraw.ts'
 import { describeVault } from '../../../lib/protocols/describe.ts'
 import type { Vault } from '../../../lib/vaults/vault.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { test as base, type Service, USERS } from '../../support/service.ts'
 import { openLagoonVault, openYieldVault } from '../../support/vaults.ts'
 
@@ -193,7 +193,7 @@ describe('One lying host', () => {
         const upper = max(expected.value.estimatedGas * 2n, 1_000_000n)
         expect(gas >= expected.value.estimatedGas && gas <= upper).toBe(true)
       }),
-      { numRuns: runs(1_500) },
+      { numRuns: scaleSampleCount(1_500) },
     )
     // Many lies change nothing that the service uses, so many requests must still succeed.
     expect(replies).toBeGreaterThan(100)

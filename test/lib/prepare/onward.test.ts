@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { BridgeRequest } from '../../../lib/bridge/calldata.ts'
 import type { SimulatedTransaction } from '../../../lib/chain/simulation.ts'
 import { toResult } from '../../../lib/core/result.ts'
-import { prepareOnward, type VaultPayment } from '../../../lib/prepare/onward.ts'
+import { prepareOnwardTransfer, type VaultPayment } from '../../../lib/prepare/onward.ts'
 import { emptyPlan } from '../../../lib/prepare/transfer.ts'
 import type { Operation } from '../../../lib/protocols/calldata.ts'
 import { redeem, withdraw } from '../../../lib/protocols/erc4626/calldata.ts'
-import { emit, TOKEN } from '../../support/bridge-events.ts'
+import { buildEventLog, TOKEN } from '../../support/bridge-events.ts'
 import { createMemoryChainReader } from '../../support/chain-in-memory.ts'
 import { someVault } from '../../support/clients.ts'
 import { ARBITRUM, BASE, decodeBridgeDeposit } from '../../support/oracles.ts'
@@ -18,7 +18,7 @@ const DESTINATION_TOKEN: Address = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'
 const NOW = 1_800_000_000
 
 const transfer = (from: Address, to: Address, value: bigint, token = TOKEN) =>
-  emit(token, 'Transfer', { from, to, value })
+  buildEventLog(token, 'Transfer', { from, to, value })
 const buildSimulatedCall = (...logs: ReturnType<typeof transfer>[]): SimulatedTransaction => ({
   ...{ status: 'success', gasUsed: 1n, returnData: '0x' },
   logs,
@@ -40,7 +40,7 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
   const destination = { chainId: ARBITRUM, token: DESTINATION_TOKEN }
   const withdrawal = { vault: VAULT, account: USER, destination }
   const services = { getReader, fetchQuote, integratorId: undefined }
-  const { read, send } = prepareOnward(services, withdrawal)
+  const { read, send } = prepareOnwardTransfer(services, withdrawal)
   await read(emptyPlan(VAULT.address), [])
   const count = payment.calls?.length ?? 1
   const intent = { operation, request: { vault: VAULT, account: USER, amount: 7n } }

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { RouteEnd } from '../../../lib/bridge/calldata.ts'
 import { findRouteEnds } from '../../../lib/bridge/route.ts'
-import { describeQuote, requireOpen } from '../../../lib/prepare/transfer.ts'
+import { describeQuote, requireBridgeAvailable } from '../../../lib/prepare/transfer.ts'
 import { someVault } from '../../support/clients.ts'
 import { catchErrorCode } from '../../support/errors.ts'
 import { ARBITRUM, BASE, HANDLER, POOLS } from '../../support/oracles.ts'
@@ -62,7 +62,7 @@ describe('A transfer is prepared', () => {
   const clocks = { source: 0, quoteTimeBuffer: 0, fillDeadlineBuffer: 0 }
   const isOpen = (sourcePaused: boolean, paused: boolean, accountIsContract: boolean, accountHasCode: boolean) => {
     const source = { paused: sourcePaused, allowance: 0n, clocks, accountIsContract }
-    return catchErrorCode(() => requireOpen(source, { paused, time: 0, accountHasCode })) === undefined
+    return catchErrorCode(() => requireBridgeAvailable(source, { paused, time: 0, accountHasCode })) === undefined
   }
 
   test('while the source pool takes deposits and the destination pool fills them', () => {

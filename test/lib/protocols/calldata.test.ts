@@ -19,7 +19,7 @@ import type { RequestKind } from '../../../lib/protocols/request-kind.ts'
 import { someVault } from '../../support/clients.ts'
 import { type Call, listMutants } from '../../support/mutants.ts'
 import { CANCELLATION_ABI, VAULT_ABI } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const [deposit] = OPERATIONS.erc4626.deposits
 const { deposits, claims, cancels } = OPERATIONS.lagoon
@@ -215,7 +215,7 @@ describe('The verification of an operation', () => {
           expect(() => check(operation, request, transactions)).toThrow()
         }
       }),
-      { numRuns: runs(10) },
+      { numRuns: scaleSampleCount(10) },
     )
   })
 
@@ -245,7 +245,7 @@ describe('The verification of an operation', () => {
           if (data !== right.data) expect(() => check(operation, request, [{ ...right, data }])).toThrow()
         }
       }),
-      { numRuns: runs(20) },
+      { numRuns: scaleSampleCount(20) },
     )
   })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isFixed, matchPayments, sumBurnedShares } from '../../../lib/protocols/fixed-requests.ts'
-import { inOrder, type UnlocatedEntry } from '../../support/ledger-entries.ts'
+import { isFixedRequest, matchPayments, sumBurnedShares } from '../../../lib/protocols/fixed-requests.ts'
+import { locateEntries, type UnlocatedEntry } from '../../support/ledger-entries.ts'
 
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'redeem', requestId: 0n, assets, shares: assets * 3n })
 const paid = (assets: bigint): UnlocatedEntry => ({ kind: 'paid', assets })
@@ -15,19 +15,28 @@ test('Each payment ends the requests since the previous one', () => {
   fc.assert(
     fc.property(lives, (amounts) => {
       const given = amounts.flatMap((life) => [...life.map(request), paid(life.reduce((sum, one) => sum + one))])
-      const ended = [...matchPayments(inOrder(given)).values()].map((of) => of.map(({ assets }) => assets))
+      const ended = [...matchPayments(locateEntries(given)).values()].map((of) => of.map(({ assets }) => assets))
       expect(ended).toEqual(amounts)
     }),
   )
 })
 
 test('A payment smaller than the requested total is a gift, even if it equals one request', () => {
-  const entries = inOrder([paid(7n), request(5n), request(6n), paid(6n), paid(5n), paid(12n), paid(0n), paid(11n)])
+  const entries = locateEntries([
+    paid(7n),
+    request(5n),
+    request(6n),
+    paid(6n),
+    paid(5n),
+    paid(12n),
+    paid(0n),
+    paid(11n),
+  ])
   const payments = [...matchPayments(entries)]
   expect(payments).toMatchObject([[{ assets: 11n }, [{ assets: 5n }, { assets: 6n }]]])
 })
 
 test('The shares of the pending assets belong to the latest requests', () => {
-  const requests = inOrder([request(5n), request(6n)]).filter(isFixed)
+  const requests = locateEntries([request(5n), request(6n)]).filter(isFixedRequest)
   expect([0n, 6n, 11n].map((assets) => sumBurnedShares(requests, assets))).toEqual([0n, 18n, 33n])
 })

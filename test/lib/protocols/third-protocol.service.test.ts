@@ -3,7 +3,7 @@ import { expect, vi } from 'vitest'
 import * as z from 'zod'
 import { transact } from '../../../sandbox/transactions.ts'
 import { BondVault, bond, bondAbi, bondOperations, deployBond } from '../../support/bond.ts'
-import { recordAll, recordsOf, viewsFor } from '../../support/records.ts'
+import { createUserViews, recordAllBlocks, recordsOf } from '../../support/records.ts'
 import { test, USERS } from '../../support/service.ts'
 import { expectSuccess } from '../../support/vaults.ts'
 
@@ -40,7 +40,7 @@ test('A protocol that is only in the lists of protocols works from registration 
       key,
       body: { vaultAddress: address, amount: String(amount), userAddress: ALICE.address },
     })
-  const views = viewsFor(service, key)
+  const views = createUserViews(service, key)
 
   const { body: list } = await service.call('GET', '/defi-vaults/v1/vaults', { key })
   expect(list.data).toMatchObject([{ poolAddress: address, protocol: 'bond', type: 'sync', totalAssets: '0' }])
@@ -75,7 +75,7 @@ test('A protocol that is only in the lists of protocols works from registration 
     bob: [{ totalDepositedAssets: '2000', currentShares: '400', earnedAssets: '0', depositCount: 0 }],
     deposits: [{ status: 'completed', amounts: { depositedAssets: '5000', currentShares: '600' } }],
   })
-  await recordAll(chain)
+  await recordAllBlocks(chain)
   expect(await show()).toEqual(live)
   const [recorded] = await recordsOf(service).getProgress([{ chainId: chain.chainId, address }])
   expect(recorded?.through).toBeGreaterThan(0)

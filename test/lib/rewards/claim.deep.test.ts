@@ -17,7 +17,7 @@ import { callRpc } from '../../../sandbox/rpc.ts'
 import { transact } from '../../../sandbox/transactions.ts'
 import { createChainClient } from '../../support/chain-client.ts'
 import { TOKEN_ABI } from '../../support/oracles.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const BASE = evmChain(8453) as EvmChain
 const FUNDS = 2n ** 230n
@@ -196,8 +196,8 @@ describe('A claim of rewards', () => {
           claims += handedOut.size
         }
       }),
-      { numRuns: runs(100), endOnFailure: true },
+      { numRuns: scaleSampleCount(100), endOnFailure: true },
     )
-    expect(claims).toBeGreaterThan(runs(300))
+    expect(claims).toBeGreaterThan(scaleSampleCount(300))
   })
 })

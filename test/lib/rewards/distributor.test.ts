@@ -3,10 +3,10 @@ import { type Address, decodeFunctionData, type Hex, pad, toHex, zeroAddress, ze
 import { describe, expect, test } from 'vitest'
 import { checksumAddress } from '../../../lib/core/codecs.ts'
 import {
+  buildDistributionsPlan,
   computeMerkleRoot,
   type Distributions,
   deriveRewardState,
-  distributionsPlan,
   distributorAbi,
   encodeClaim,
   verifyClaim,
@@ -117,7 +117,7 @@ describe('The state of a reward', () => {
 test('A token’s recipient precedes the recipient of all tokens, and both precede the user', () => {
   fc.assert(
     fc.property(address, address, address, address, (user, token, one, all) => {
-      const { parse } = distributionsPlan(user, [token])
+      const { parse } = buildDistributionsPlan(user, [token])
       const recipientOf = (own: Address, ofAll: Address) => {
         const answers = [zeroHash, [zeroHash, zeroHash], 0, zeroAddress, ofAll, [5n, 0, zeroHash], own]
         return parse({ words: [], answers }).tokens.get(token)

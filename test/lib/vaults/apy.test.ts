@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { buildYields, NO_YIELDS, yieldText } from '../../../lib/vaults/apy.ts'
+import { buildYields, formatAnnualYield, NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import type { PricePoint } from '../../../lib/vaults/prices.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 
 const HOUR = 3_600n
 const DAY = 86_400n
 const START = 1_750_000_000n
 
 const yieldsBetween = (first: PricePoint | undefined, last: PricePoint | undefined) => buildYields({ first }, last)
-const textOf = (...points: Parameters<typeof yieldsBetween>) => yieldText(yieldsBetween(...points))
+const textOf = (...points: Parameters<typeof yieldsBetween>) => formatAnnualYield(yieldsBetween(...points))
 const from = (price: bigint): PricePoint => ({ price, timestamp: START })
 const after = (seconds: bigint, price: bigint): PricePoint => ({ price, timestamp: START + seconds })
 
@@ -74,7 +74,7 @@ describe('The growth of a vault with prices of less than seven days:', () => {
       const yields = yieldsBetween(from(1_000_000n), after(seconds, now))
       const [start, end] = [START, START + seconds].map((time) => new Date(Number(time) * 1000))
       expect(yields).toEqual({ ...NO_YIELDS, growth: { percent, days, from: start, to: end } })
-      expect(yieldText(yields)).toBe('0.00')
+      expect(formatAnnualYield(yields)).toBe('0.00')
     },
   )
 })
@@ -91,7 +91,7 @@ describe('The yield of any prices', () => {
         expect(percent).not.toBe('-0.00')
         expect(Number(percent)).toBeGreaterThanOrEqual(-100)
       }),
-      { numRuns: runs(2_000) },
+      { numRuns: scaleSampleCount(2_000) },
     )
   })
 

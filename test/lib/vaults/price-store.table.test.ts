@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import type { BlockPrice } from '../../../lib/vaults/prices.ts'
-import { createCountedTables, createVirtualClock } from '../../support/counted.ts'
+import { createCountingTables, createVirtualClock } from '../../support/counted.ts'
 
 const HOUR = 3_600n
 const DAY = 86_400n
@@ -16,7 +16,7 @@ const at = (hours: number, price: bigint): BlockPrice => ({
 })
 
 function openStore() {
-  const { tables } = createCountedTables(createVirtualClock(), 0)
+  const { tables } = createCountingTables(createVirtualClock(), 0)
   const prices = priceStore(tables.deposits)
   const list = async (interval: 'hour' | 'day', since = 0n) =>
     (await prices.list(vault, interval, since)).map(({ price }) => price)

@@ -6,7 +6,7 @@ import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { addPrices } from '../../../lib/vaults/prices.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import { yieldLookup } from '../../../lib/vaults/yields.ts'
-import { createCountedTables, createVirtualClock } from '../../support/counted.ts'
+import { createCountingTables, createVirtualClock } from '../../support/counted.ts'
 
 const DAY = 86_400
 /** Noon of a UTC day, in seconds since 1970. */
@@ -18,7 +18,7 @@ const vaultAt = (index: number): VaultKey => ({
 
 function openRecords() {
   const clock = createVirtualClock(NOW * 1000)
-  const { tables, requests } = createCountedTables(clock, 0)
+  const { tables, requests } = createCountingTables(clock, 0)
   const [records, prices] = [recordingStore(tables.deposits), priceStore(tables.deposits)]
   const getYield = yieldLookup({ records, prices, now: clock.now })
   async function record(vault: VaultKey, past: readonly (readonly [daysAgo: number, price: bigint])[]) {

@@ -12,14 +12,14 @@ import { webhooksStore } from '../../../lib/webhooks/store.ts'
 import type { Webhook } from '../../../lib/webhooks/webhook.ts'
 import { test as base } from '../../support/dynamo.ts'
 import type { Connection } from '../../support/memory-dynamo.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { TEST_TABLES } from '../../support/tables.ts'
 import {
+  createCrashingGate,
+  createGatedDynamo,
   type Gate,
-  gated,
-  interleave,
-  killedAfter,
-  passing,
+  interleaveRequests,
+  PASSING_GATE,
   someWebhook,
   someWebhookEvent,
 } from '../../support/webhooks.ts'
@@ -29,8 +29,8 @@ const NOW = Date.parse('2026-11-02T00:00:00.000Z')
 const MONTH_MS = 30 * 86_400_000
 
 function outbox({ dynamo }: Connection) {
-  const tableAt = (gate: Gate) => createTransactingTable(gated(dynamo, gate), TEST_TABLES.webhooks)
-  const log = appendingLogStore(tableAt(passing))
+  const tableAt = (gate: Gate) => createTransactingTable(createGatedDynamo(dynamo, gate), TEST_TABLES.webhooks)
+  const log = appendingLogStore(tableAt(PASSING_GATE))
   const queued: DeliveryMessage[] = []
   return {
     log,
@@ -51,7 +51,7 @@ function outbox({ dynamo }: Connection) {
         () => [CLIENT],
       )
     },
-    publish: (notices: readonly Notice[], clientIds = [CLIENT], gate = passing, now = NOW) =>
+    publish: (notices: readonly Notice[], clientIds = [CLIENT], gate = PASSING_GATE, now = NOW) =>
       publishNotices(
         {
           ...{ eventLog: appendingLogStore(tableAt(gate)), webhooks: webhooksStore(tableAt(gate)) },
@@ -187,7 +187,7 @@ describe('A log', () => {
 
   test('forgets events after thirty days, whenever the table deletes them', async ({ outbox }) => {
     await outbox.publish(noticesOf(['key-0000']))
-    await outbox.publish(noticesOf(['key-0001']), [CLIENT], passing, NOW + MONTH_MS - 1000)
+    await outbox.publish(noticesOf(['key-0001']), [CLIENT], PASSING_GATE, NOW + MONTH_MS - 1000)
     expect(await outbox.list(CLIENT, NOW + MONTH_MS - 1000)).toHaveLength(2)
     expect((await outbox.list(CLIENT, NOW + MONTH_MS)).map(({ sequence }) => sequence)).toEqual([2])
   })
@@ -225,7 +225,7 @@ describe('An event', () => {
         await outbox.webhooks.add(clientId, someWebhook(clientId, { finality: 'latest' }))
         await outbox.publish(noticesOf(['before']), [clientId])
         outbox.queued.length = 0
-        const killed = killedAfter(passed)
+        const killed = createCrashingGate(passed)
         await outbox.publish(notices, [clientId], killed.gate).catch(() => {})
         isOver = killed.count() <= passed
         await outbox.publish(notices, [clientId])
@@ -312,14 +312,14 @@ describe('An event', () => {
           const clientId = someClientId()
           await outbox.webhooks.add(clientId, someWebhook(clientId))
           outbox.queued.length = 0
-          const gateOf = (passed: number | null) => (passed === null ? passing : killedAfter(passed).gate)
+          const gateOf = (passed: number | null) => (passed === null ? PASSING_GATE : createCrashingGate(passed).gate)
           const published = [LARGE, others, LARGE]
           const runsAtOnce = kills.map((passed, index) => (gate: Gate) => {
             const own = gateOf(passed)
             return outbox.publish(published[index] ?? [], [clientId], (request) => gate(() => own(request)))
           })
           const order = turns.values()
-          await interleave(runsAtOnce, (waiting) => (order.next().value ?? 0) % waiting)
+          await interleaveRequests(runsAtOnce, (waiting) => (order.next().value ?? 0) % waiting)
           for (const notices of [LARGE, others]) await outbox.publish(notices, [clientId])
           const log = await outbox.list(clientId)
           const keys = [...LARGE, ...others].map(({ key }) => key)
@@ -335,7 +335,7 @@ describe('An event', () => {
           expect(sequencesOf(outbox.queued)).toEqual(log.map(({ sequence }) => sequence))
         },
       ),
-      { numRuns: runs(20) },
+      { numRuns: scaleSampleCount(20) },
     )
   })
 })

@@ -2,12 +2,20 @@ import fc from 'fast-check'
 import { describe, expect, vi } from 'vitest'
 import { listWebhookSecrets } from '../../../lib/webhooks/secret.ts'
 import type { SendResult } from '../../../lib/webhooks/sent.ts'
-import { createDeliveries, DOWN, KEY, OK, REFUSED, type ReceivedDelivery, START } from '../../support/deliveries.ts'
+import {
+  CLOCK_START,
+  createDeliveries,
+  DELIVERED,
+  FAILED_WITH_404,
+  FAILED_WITH_500,
+  type ReceivedDelivery,
+  SECRET_DERIVATION_KEY,
+} from '../../support/deliveries.ts'
 import { test as base } from '../../support/dynamo.ts'
 import { captureLogs } from '../../support/logs.ts'
-import { runs } from '../../support/runs.ts'
+import { scaleSampleCount } from '../../support/runs.ts'
 import { verifyDelivery } from '../../support/webhook-signatures.ts'
-import { killedAfter, passing, someWebhookEvent } from '../../support/webhooks.ts'
+import { createCrashingGate, PASSING_GATE, someWebhookEvent } from '../../support/webhooks.ts'
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
 const PAUSES = [5 * SECOND, 5 * MINUTE, HOUR, ...Array.from({ length: 6 }, () => 12 * HOUR)].map(
@@ -30,18 +38,18 @@ function pausesOf(got: readonly ReceivedDelivery[], sequence: number): number[] 
 
 describe('A webhook', () => {
   test('gets the exact bytes of a logged event, signed by each of its secrets', async ({ world }) => {
-    const until = new Date(START + HOUR)
+    const until = new Date(CLOCK_START + HOUR)
     const webhook = await world.register({ secret: { version: 'two', before: { version: 'one', until } } })
     await world.publish(1)
     await world.drain()
     const [got] = world.got
-    const [logged] = await world.log.list('clientAAAA', { after: 0, limit: 1, now: START })
+    const [logged] = await world.log.list('clientAAAA', { after: 0, limit: 1, now: CLOCK_START })
     expect(JSON.parse(got?.body ?? '')).toMatchObject({ id: logged?.event.id, sequence: 1, data: { assets: '1' } })
-    const secrets = listWebhookSecrets([KEY], 'clientAAAA', webhook, START)
+    const secrets = listWebhookSecrets([SECRET_DERIVATION_KEY], 'clientAAAA', webhook, CLOCK_START)
     expect(secrets).toHaveLength(2)
     const { headers = {}, body = '' } = got ?? {}
     // The verifying library compares the delivery's time with the system clock, so the test sets the system clock.
-    vi.setSystemTime(START)
+    vi.setSystemTime(CLOCK_START)
     for (const secret of secrets) expect(verifyDelivery({ headers, body }, secret)).toEqual(JSON.parse(body))
     vi.useRealTimers()
   })
@@ -71,7 +79,11 @@ describe('A webhook', () => {
     await world.publish(1)
     await world.webhooks.replace('clientAAAA', webhook, {
       ...webhook,
-      ...{ disabledAt: new Date(START), disabledReason: 'failing', behind: { from: 1, probeAt: START, isLive: false } },
+      ...{
+        disabledAt: new Date(CLOCK_START),
+        disabledReason: 'failing',
+        behind: { from: 1, probeAt: CLOCK_START, isLive: false },
+      },
     })
     await world.drain()
     await world.webhooks.remove('clientAAAA', webhook.id)
@@ -82,11 +94,11 @@ describe('A webhook', () => {
 
   test('that is registered again at the same URL has no earlier attempts', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => REFUSED
+    world.respond = () => FAILED_WITH_404
     await world.publish(1)
     await world.drain(MINUTE)
     expect((await world.attempts(webhook)).waiting).toHaveProperty('1')
-    const again = { ...webhook, createdAt: new Date(START + 1), after: 1 }
+    const again = { ...webhook, createdAt: new Date(CLOCK_START + 1), after: 1 }
     expect((await world.attempts(again)).waiting).toEqual({})
   })
 })
@@ -96,7 +108,7 @@ describe('A webhook whose server is down', () => {
     world,
   }) => {
     const webhook = await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(1)
     await world.drain(SECOND)
     expect(world.queue()).toHaveLength(1)
@@ -116,7 +128,7 @@ describe('A webhook whose server is down', () => {
 
   test('is not behind after a failure, a success and a failure', async ({ world }) => {
     await world.register()
-    for (const sent of [DOWN, OK, DOWN]) {
+    for (const sent of [FAILED_WITH_500, DELIVERED, FAILED_WITH_500]) {
       world.respond = () => sent
       await world.publish(1)
       await world.drain(SECOND)
@@ -126,12 +138,12 @@ describe('A webhook whose server is down', () => {
 
   test('is behind immediately while a hundred refused events wait', async ({ world }) => {
     await world.register()
-    world.respond = () => REFUSED
+    world.respond = () => FAILED_WITH_404
     for (let published = 0; published < 100; published += 50) {
       await world.publish(50)
       await world.drain(SECOND)
     }
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(1)
     await world.take()
     expect((await world.webhook())?.behind).toMatchObject({ from: 101 })
@@ -147,24 +159,24 @@ describe('A webhook whose server is down', () => {
         other ??= world.take()
         await other
       }
-      return DOWN
+      return FAILED_WITH_500
     }
     await world.take()
     expect((await world.webhook())?.behind).toMatchObject({ from: 1 })
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     await world.drain(HOUR)
     expect(world.sequences()).toEqual(upTo(20))
   })
 
   test('catches up despite occasional failures', async ({ world }) => {
     await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(300)
     await world.drain(SECOND)
     let sent = 0
     world.respond = () => {
       sent += 1
-      return sent % 7 === 0 ? DOWN : OK
+      return sent % 7 === 0 ? FAILED_WITH_500 : DELIVERED
     }
     await world.drain(HOUR)
     expect(world.sequences()).toEqual(upTo(300))
@@ -173,11 +185,11 @@ describe('A webhook whose server is down', () => {
 
   test('gets all missed events once it takes one, and is live again', async ({ world }) => {
     await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(3)
     await world.drain(MINUTE)
     await world.publish(250)
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     await world.drain(5 * MINUTE)
     expect(world.sequences()).toEqual(upTo(253))
     expect((await world.webhook())?.behind).toBeUndefined()
@@ -188,7 +200,7 @@ describe('A webhook whose server is down', () => {
 
   test('is disabled after three days, and a test resumes it with all missed events', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(2)
     await world.drain(3 * DAY - HOUR)
     expect((await world.webhook())?.disabledAt).toBeUndefined()
@@ -197,7 +209,7 @@ describe('A webhook whose server is down', () => {
     expect(world.queue()).toEqual([])
     await world.publish(5)
     expect(world.queue()).toEqual([])
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     world.got.length = 0
     await world.resume(webhook, true)
     await world.drain(MINUTE)
@@ -208,11 +220,11 @@ describe('A webhook whose server is down', () => {
   test('gets no requests until its retry-after, but at most for a day', async ({ world }) => {
     await world.register()
     for (const [sent, pause] of [
-      [{ ...DOWN, status: 429, retryAfterMs: 2 * HOUR }, 2 * HOUR],
-      [{ ...DOWN, status: 429, retryAfterMs: SECOND }, MINUTE],
-      [{ ...DOWN, status: 502 }, MINUTE],
-      [{ ...REFUSED, retryAfterMs: 7 * DAY }, DAY],
-      [{ ...DOWN, status: 503 }, 5 * MINUTE],
+      [{ ...FAILED_WITH_500, status: 429, retryAfterMs: 2 * HOUR }, 2 * HOUR],
+      [{ ...FAILED_WITH_500, status: 429, retryAfterMs: SECOND }, MINUTE],
+      [{ ...FAILED_WITH_500, status: 502 }, MINUTE],
+      [{ ...FAILED_WITH_404, retryAfterMs: 7 * DAY }, DAY],
+      [{ ...FAILED_WITH_500, status: 503 }, 5 * MINUTE],
     ] as const) {
       world.got.length = 0
       world.respond = () => sent
@@ -220,7 +232,7 @@ describe('A webhook whose server is down', () => {
       await world.drain(SECOND)
       const { length } = world.got
       expect(length).toBe(2)
-      world.respond = () => OK
+      world.respond = () => DELIVERED
       await world.drain(pause - 2 * SECOND)
       expect(world.got).toHaveLength(length)
       await world.drain(10 * SECOND)
@@ -241,7 +253,7 @@ describe('A webhook whose server is down', () => {
   test('is logged each time with the reason, without its URL', async ({ world }) => {
     const { lines, text } = captureLogs()
     const webhook = await world.register({ url: 'https://receiver.example/hunter2' })
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(2)
     await world.drain(MINUTE)
     expect(lines).toMatchObject([
@@ -260,7 +272,7 @@ describe('A webhook whose server is down', () => {
 
   test('is probed immediately by a test, and again each five minutes', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(2)
     await world.drain(SECOND)
     world.got.length = 0
@@ -275,7 +287,7 @@ describe('A webhook whose server is down', () => {
 describe('An event that a server refuses', () => {
   test('is sent ten times in three days, delays no other, and is then given up', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    world.respond = ({ sequence }) => (sequence === 1 ? FAILED_WITH_404 : DELIVERED)
     await world.publish(3)
     await world.drain(DAY)
     await world.publish(1)
@@ -291,7 +303,7 @@ describe('An event that a server refuses', () => {
 
   test('is given up immediately while a hundred others wait, and the last hundred are listed', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => REFUSED
+    world.respond = () => FAILED_WITH_404
     for (let published = 0; published < 250; published += 50) {
       await world.publish(50)
       await world.drain(SECOND)
@@ -299,7 +311,7 @@ describe('An event that a server refuses', () => {
     expect(world.queue()).toHaveLength(100)
     const { waiting, givenUp, givenUpBefore } = await world.attempts(webhook)
     expect([Object.keys(waiting).length, givenUp.length, givenUpBefore]).toEqual([100, 100, 50])
-    world.respond = ({ sequence }) => (sequence > 250 ? OK : REFUSED)
+    world.respond = ({ sequence }) => (sequence > 250 ? DELIVERED : FAILED_WITH_404)
     await world.publish(1)
     await world.drain(SECOND)
     expect(world.sequences()).toEqual(upTo(251))
@@ -307,7 +319,7 @@ describe('An event that a server refuses', () => {
 
   test('like all others disables the webhook after three days, and a test sends them again', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => REFUSED
+    world.respond = () => FAILED_WITH_404
     for (let day = 0; day < 3; day += 1) {
       await world.publish(1)
       await world.drain(DAY)
@@ -315,7 +327,7 @@ describe('An event that a server refuses', () => {
     expect((await world.webhook())?.disabledAt).toBeUndefined()
     await world.drain(DAY)
     expect(await world.webhook()).toMatchObject({ disabledReason: 'failing' })
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     world.got.length = 0
     await world.resume(webhook, true)
     await world.drain()
@@ -325,14 +337,14 @@ describe('An event that a server refuses', () => {
 
   test('waits while its server is down, and is sent only itself afterwards', async ({ world }) => {
     await world.register()
-    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    world.respond = ({ sequence }) => (sequence === 1 ? FAILED_WITH_404 : DELIVERED)
     await world.publish(10)
     await world.drain(SECOND)
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(20)
     await world.drain(MINUTE)
     expect((await world.webhook())?.behind).toMatchObject({ from: 11 })
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     world.got.length = 0
     await world.drain()
     expect(world.sequences()).toEqual([1, ...upTo(30).slice(10)])
@@ -341,14 +353,14 @@ describe('An event that a server refuses', () => {
 
   test('in a probe is sent again without the others, which continue', async ({ world }) => {
     await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(30)
     await world.drain(SECOND)
-    world.respond = ({ sequence }) => (sequence % 7 === 1 ? REFUSED : OK)
+    world.respond = ({ sequence }) => (sequence % 7 === 1 ? FAILED_WITH_404 : DELIVERED)
     world.got.length = 0
     await world.drain(10 * MINUTE)
     expect(world.sequences()).toEqual(upTo(30))
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     await world.drain()
     const taken = world.got.filter(({ sequence }) => sequence % 7 !== 1)
     expect(taken).toHaveLength(25)
@@ -357,14 +369,14 @@ describe('An event that a server refuses', () => {
 
   test('in a probe waits if the server fails again, and no other event is sent again', async ({ world }) => {
     await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(30)
     await world.drain(SECOND)
-    world.respond = ({ sequence }) => (sequence === 3 ? REFUSED : sequence > 20 ? DOWN : OK)
+    world.respond = ({ sequence }) => (sequence === 3 ? FAILED_WITH_404 : sequence > 20 ? FAILED_WITH_500 : DELIVERED)
     world.got.length = 0
     await world.drain(20 * MINUTE)
     expect(world.got.filter(({ sequence }) => sequence <= 20 && sequence !== 3)).toHaveLength(19)
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     await world.drain()
     expect(world.sequences()).toEqual(upTo(30))
     expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
@@ -372,13 +384,13 @@ describe('An event that a server refuses', () => {
 
   test('has ten attempts, however often its message was received while its webhook was behind', async ({ world }) => {
     await world.register()
-    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    world.respond = ({ sequence }) => (sequence === 1 ? FAILED_WITH_404 : DELIVERED)
     await world.publish(10)
     await world.drain(SECOND)
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(20)
     await world.drain(2 * DAY)
-    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    world.respond = ({ sequence }) => (sequence === 1 ? FAILED_WITH_404 : DELIVERED)
     await world.drain()
     expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(10)
   })
@@ -387,23 +399,23 @@ describe('An event that a server refuses', () => {
     await world.register()
     await world.publish(1)
     for (let faults = 0; faults < 12; faults += 1) {
-      await world.take(killedAfter(0).gate).catch(() => {})
+      await world.take(createCrashingGate(0).gate).catch(() => {})
       world.pass(HOUR)
     }
-    world.respond = () => REFUSED
+    world.respond = () => FAILED_WITH_404
     await world.drain()
     expect(world.got).toHaveLength(10)
   })
 
   test('waits while its server is down for days, and is sent when a test resumes the webhook', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = ({ sequence }) => (sequence === 1 ? REFUSED : OK)
+    world.respond = ({ sequence }) => (sequence === 1 ? FAILED_WITH_404 : DELIVERED)
     await world.publish(10)
     await world.drain(SECOND)
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(20)
     await world.drain(4 * DAY)
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     world.got.length = 0
     await world.resume(webhook, true)
     await world.drain()
@@ -412,15 +424,15 @@ describe('An event that a server refuses', () => {
 
   test('in a long probe is sent again', async ({ world }) => {
     await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(100)
     await world.drain(SECOND)
     const refused = new Set<number>()
     world.respond = ({ sequence }) => {
       world.pass(200)
-      if (sequence !== 3 || refused.has(3)) return OK
+      if (sequence !== 3 || refused.has(3)) return DELIVERED
       refused.add(3)
-      return REFUSED
+      return FAILED_WITH_404
     }
     world.got.length = 0
     await world.drain()
@@ -429,10 +441,10 @@ describe('An event that a server refuses', () => {
 
   test('is signed by both secrets at its next attempt after a rotation', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => REFUSED
+    world.respond = () => FAILED_WITH_404
     await world.publish(1)
     await world.drain(SECOND)
-    const until = new Date(START + DAY)
+    const until = new Date(CLOCK_START + DAY)
     const secret = { version: 'two', before: { version: 'one', until } }
     await world.webhooks.change(world.keyOf(webhook), (current) => ({ ...current, secret }))
     await world.drain(MINUTE)
@@ -440,7 +452,7 @@ describe('An event that a server refuses', () => {
     expect(second?.body).toBe(first?.body)
     const { headers = {}, body = '', at = 0 } = second ?? {}
     vi.setSystemTime(at)
-    for (const one of listWebhookSecrets([KEY], 'clientAAAA', { ...webhook, secret }, at)) {
+    for (const one of listWebhookSecrets([SECRET_DERIVATION_KEY], 'clientAAAA', { ...webhook, secret }, at)) {
       expect(verifyDelivery({ headers, body }, one)).toEqual(JSON.parse(body))
     }
     vi.useRealTimers()
@@ -448,10 +460,10 @@ describe('An event that a server refuses', () => {
 
   test('and that is given up is sent again and unlisted when an operator resumes the webhook', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => REFUSED
+    world.respond = () => FAILED_WITH_404
     await world.publish(1)
     await world.drain()
-    world.respond = () => OK
+    world.respond = () => DELIVERED
     await world.resume(webhook, true)
     await world.drain()
     expect(world.got.at(-1)).toMatchObject({ sequence: 1 })
@@ -463,12 +475,12 @@ describe('An event that a server refuses', () => {
 describe('A probe', () => {
   test('stops after ten seconds, and another message continues', async ({ world }) => {
     await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(300)
     await world.drain(SECOND)
     world.respond = () => {
       world.pass(150)
-      return OK
+      return DELIVERED
     }
     world.got.length = 0
     await world.drain(5 * MINUTE)
@@ -480,7 +492,7 @@ describe('A probe', () => {
 
   test('runs once at a time, however often it is requested', async ({ world }) => {
     const webhook = await world.register()
-    world.respond = () => DOWN
+    world.respond = () => FAILED_WITH_500
     await world.publish(2)
     await world.drain(SECOND)
     for (let asked = 0; asked < 5; asked += 1) await world.resume(webhook, false)
@@ -496,12 +508,12 @@ describe('Whatever happens,', () => {
     const webhook = await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
-      world.respond = ({ sequence }) => (sequence === before + 1 ? DOWN : OK)
+      world.respond = ({ sequence }) => (sequence === before + 1 ? FAILED_WITH_500 : DELIVERED)
       await world.publish(3)
-      const { gate, count } = killedAfter(passed)
+      const { gate, count } = createCrashingGate(passed)
       await world.take(gate).catch(() => {})
       isOver = count() <= passed
-      world.respond = () => OK
+      world.respond = () => DELIVERED
       await world.drain()
       expect(world.sequences()).toEqual(upTo(before + 3))
       expect(await world.webhook(webhook.id)).not.toHaveProperty('behind')
@@ -512,13 +524,13 @@ describe('Whatever happens,', () => {
     await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
-      world.respond = () => DOWN
+      world.respond = () => FAILED_WITH_500
       await world.publish(12)
-      const { gate, count } = killedAfter(passed)
+      const { gate, count } = createCrashingGate(passed)
       await world.take(gate).catch(() => {})
       isOver = count() <= passed
       await world.publish(1)
-      world.respond = () => OK
+      world.respond = () => DELIVERED
       world.got.length = 0
       await world.drain()
       expect(world.sequences()).toEqual(upTo(before + 13).slice(before))
@@ -541,7 +553,7 @@ describe('Whatever happens,', () => {
         await world.enqueue(late.slice(0, 10))
         await world.take()
       }
-      return OK
+      return DELIVERED
     }
     await world.take()
     await world.drain()
@@ -554,11 +566,11 @@ describe('Whatever happens,', () => {
       const before = world.sequences().at(-1) ?? 0
       const webhook = (await world.webhook()) ?? (await world.register())
       await world.publish(20)
-      await world.take(killedAfter(passed).gate).catch(() => {})
+      await world.take(createCrashingGate(passed).gate).catch(() => {})
       world.respond = () => GONE
       await world.take()
       await world.drain()
-      world.respond = () => OK
+      world.respond = () => DELIVERED
       world.got.length = 0
       await world.resume(webhook, true)
       await world.drain()
@@ -594,7 +606,7 @@ describe('Whatever happens,', () => {
       await world.register({ url: 'https://receiver.example/one' }),
       await world.register({ url: 'https://receiver.example/other' }),
     ]
-    world.respond = ({ webhookId }) => (webhookId === one.id ? DOWN : OK)
+    world.respond = ({ webhookId }) => (webhookId === one.id ? FAILED_WITH_500 : DELIVERED)
     memory.fails = ({ action, body }) => action === 'UpdateItem' && body.includes(one.id)
     captureLogs()
     await world.publish(2)
@@ -608,10 +620,10 @@ describe('Whatever happens,', () => {
     await world.register()
     for (let at = 1, requests = at; requests >= at; at += 1) {
       const before = world.sequences().at(-1) ?? 0
-      world.respond = () => DOWN
+      world.respond = () => FAILED_WITH_500
       await world.publish(2)
       await world.take()
-      world.respond = () => OK
+      world.respond = () => DELIVERED
       world.got.length = 0
       world.pass(5 * MINUTE)
       requests = 0
@@ -632,14 +644,14 @@ describe('Whatever happens,', () => {
     const webhook = await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
-      world.respond = ({ sequence }) => (sequence % 3 === 0 ? GONE : REFUSED)
+      world.respond = ({ sequence }) => (sequence % 3 === 0 ? GONE : FAILED_WITH_404)
       await world.publish(3)
       await world.drain()
       expect(await world.webhook()).toMatchObject({ disabledReason: 'gone' })
       await world.publish(3)
-      world.respond = () => OK
+      world.respond = () => DELIVERED
       world.got.length = 0
-      const { gate, count } = killedAfter(passed)
+      const { gate, count } = createCrashingGate(passed)
       await world.resume(webhook, true, gate).catch(() => {})
       isOver = count() <= passed
       if (!isOver) await world.resume(webhook, true)
@@ -653,13 +665,13 @@ describe('Whatever happens,', () => {
     await world.register()
     for (let passed = 0, isOver = false; !isOver; passed += 1) {
       const before = world.sequences().at(-1) ?? 0
-      world.respond = () => DOWN
+      world.respond = () => FAILED_WITH_500
       await world.publish(25)
       await world.take()
-      world.respond = () => OK
+      world.respond = () => DELIVERED
       world.got.length = 0
       world.pass(5 * MINUTE)
-      const { gate, count } = killedAfter(passed)
+      const { gate, count } = createCrashingGate(passed)
       await world.take(gate).catch(() => {})
       isOver = count() <= passed
       await world.publish(1)
@@ -672,7 +684,14 @@ describe('Whatever happens,', () => {
   test('each event is finally taken or given up, with any responses, kills, tests and queue faults', async ({
     memory,
   }) => {
-    const response = fc.constantFrom<SendResult>(OK, OK, OK, DOWN, REFUSED, BUSY)
+    const response = fc.constantFrom<SendResult>(
+      DELIVERED,
+      DELIVERED,
+      DELIVERED,
+      FAILED_WITH_500,
+      FAILED_WITH_404,
+      BUSY,
+    )
     const step = fc.oneof(
       fc.record({ do: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 15 }) }),
       fc.record({ do: fc.constant('take' as const), kill: fc.option(fc.nat(30)) }),
@@ -693,7 +712,7 @@ describe('Whatever happens,', () => {
           const taken = new Set<number>()
           let sent = 0
           world.respond = ({ sequence }) => {
-            const of = responses[sent % responses.length] ?? OK
+            const of = responses[sent % responses.length] ?? DELIVERED
             sent += 1
             if (of.delivered) taken.add(sequence)
             return of
@@ -704,13 +723,13 @@ describe('Whatever happens,', () => {
               await world.publish(one.count)
               published += one.count
             } else if (one.do === 'take') {
-              await world.take(one.kill === null ? passing : killedAfter(one.kill).gate).catch(() => {})
+              await world.take(one.kill === null ? PASSING_GATE : createCrashingGate(one.kill).gate).catch(() => {})
             } else if (one.do === 'pass') world.pass(one.ms)
             else await world.resume(webhook, false)
           }
           world.respond = ({ sequence }) => {
             taken.add(sequence)
-            return OK
+            return DELIVERED
           }
           await world.drain()
           const { givenUp, givenUpBefore } = await world.attempts(webhook)
@@ -719,7 +738,7 @@ describe('Whatever happens,', () => {
           expect(await world.webhook()).not.toHaveProperty('behind')
         },
       ),
-      { numRuns: runs(60) },
+      { numRuns: scaleSampleCount(60) },
     )
   })
 

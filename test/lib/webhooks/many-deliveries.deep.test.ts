@@ -7,9 +7,9 @@ import { appendingLogStore } from '../../../lib/webhooks/log-store.ts'
 import type { DeliveryMessage } from '../../../lib/webhooks/queue.ts'
 import { createSender, type Send } from '../../../lib/webhooks/send.ts'
 import { webhooksStore } from '../../../lib/webhooks/store.ts'
-import { KEY, OK, START } from '../../support/deliveries.ts'
+import { CLOCK_START, DELIVERED, SECRET_DERIVATION_KEY } from '../../support/deliveries.ts'
 import { test as base } from '../../support/dynamo.ts'
-import { serve } from '../../support/serve.ts'
+import { startTestServer } from '../../support/serve.ts'
 import type { Tables } from '../../support/tables.ts'
 import { someWebhook, someWebhookEvent } from '../../support/webhooks.ts'
 
@@ -31,22 +31,24 @@ async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
   const eventLog = appendingLogStore(tables.webhooks)
   const attempts = attemptsStore(tables.webhooks)
   let queue: Queued[] = []
-  let time = START
+  let time = CLOCK_START
   const enqueue = async (messages: readonly DeliveryMessage[], { delaySeconds = 0 } = {}) => {
     for (const message of messages) queue.push({ message, at: time + delaySeconds * 1000, receives: 0 })
   }
   for (const url of urls) expect(await webhooks.add(CLIENT, someWebhook(CLIENT, { url }))).toBe(true)
   const notices = Array.from({ length: EVENTS }, (_, index) => someWebhookEvent(`key-${index}`))
-  await publishNotices({ eventLog, webhooks, enqueue, now: () => START, random: () => 0 }, notices, () => [CLIENT])
+  await publishNotices({ eventLog, webhooks, enqueue, now: () => CLOCK_START, random: () => 0 }, notices, () => [
+    CLIENT,
+  ])
 
   const lastAt = new Map<string, number>()
   const sequences = new Map(urls.map((url) => [url, new Set<number>()]))
   const requests = new Map(urls.map((url) => [url, 0]))
-  const freeAt = Array.from({ length: contract.maxConcurrency }, () => START)
+  const freeAt = Array.from({ length: contract.maxConcurrency }, () => CLOCK_START)
   for (;;) {
     freeAt.sort((left, right) => left - right)
     const at = Math.max(freeAt[0] ?? 0, Math.min(...queue.map((one) => one.at)))
-    if (at > START + HOUR_MS) break
+    if (at > CLOCK_START + HOUR_MS) break
     const batch: Queued[] = []
     for (const one of queue) if (one.at <= at && batch.length < BATCH) batch.push(one)
     time = at
@@ -60,7 +62,15 @@ async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
     }))
     const { again } = await deliverMessages(
       {
-        ...{ webhooks, eventLog, attempts, webhookKeys: [KEY], enqueue, now: () => time, random: () => 0 },
+        ...{
+          webhooks,
+          eventLog,
+          attempts,
+          webhookKeys: [SECRET_DERIVATION_KEY],
+          enqueue,
+          now: () => time,
+          random: () => 0,
+        },
         postpone: async (receipt, seconds) => {
           const one = batch[Number(receipt)]
           if (one) one.at = time + seconds * 1000
@@ -86,13 +96,13 @@ async function deliverAll(tables: Tables, urls: readonly string[], send: Send) {
 }
 
 const test = base.extend('bad', async () => {
-  const hanging = await serve(() => {})
+  const hanging = await startTestServer(() => {})
   let reachedInside = 0
-  const inside = await serve((_, response) => {
+  const inside = await startTestServer((_, response) => {
     reachedInside += 1
     response.end()
   }, '127.0.0.2')
-  const leading = await serve((_, response) => response.writeHead(307, { location: inside }).end())
+  const leading = await startTestServer((_, response) => response.writeHead(307, { location: inside }).end())
   return { urls: [`${hanging}/0`, 'http://127.0.0.1:1/1', `${leading}/2`], reachedInside: () => reachedInside }
 })
 
@@ -100,14 +110,14 @@ test('Three failing webhooks of ten barely delay 1,000 events to the others, and
   timeout: 90_000,
 }, async ({ tables, bad }) => {
   const good = Array.from({ length: WEBHOOKS - bad.urls.length }, (_, index) => `https://good.example/${index}`)
-  const reallySend = createSender({ reach: 'loopback', now: () => START, timeoutMs: 50 })
-  const send: Send = async (url, delivery) => (good.includes(url) ? OK : await reallySend(url, delivery))
+  const reallySend = createSender({ reach: 'loopback', now: () => CLOCK_START, timeoutMs: 50 })
+  const send: Send = async (url, delivery) => (good.includes(url) ? DELIVERED : await reallySend(url, delivery))
   const { lastAt, sequences, requests, queue } = await deliverAll(tables, [...bad.urls, ...good], send)
   // Time in milliseconds that deliveries to the good webhooks would take without the failing webhooks.
   const aloneMs = Math.ceil((EVENTS * good.length) / (BATCH * contract.maxConcurrency)) * USUAL_MS
   for (const url of good) {
     expect(sequences.get(url)?.size).toBe(EVENTS)
-    expect((lastAt.get(url) ?? Number.NaN) - START).toBeLessThanOrEqual(aloneMs * 1.5 + 2 * HUNG_MS)
+    expect((lastAt.get(url) ?? Number.NaN) - CLOCK_START).toBeLessThanOrEqual(aloneMs * 1.5 + 2 * HUNG_MS)
   }
   for (const url of bad.urls) {
     expect(sequences.get(url)?.size).toBe(0)

@@ -7,7 +7,7 @@ import { type AddressInfo, createServer as createSocketServer, type Socket } fro
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSender } from '../../../lib/webhooks/send.ts'
 import { createServerCertificate } from '../../support/certificates.ts'
-import { serve } from '../../support/serve.ts'
+import { startTestServer } from '../../support/serve.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00.000Z')
 const DELIVERY = { headers: { 'webhook-id': 'evt_1' }, body: '{"type":"vault.paused","text":"für alle"}' }
@@ -100,7 +100,7 @@ describe('A name', () => {
   test('is resolved once per delivery, and the connection uses these addresses', async () => {
     let reached = 0
     const { port } = new URL(
-      await serve((_, response) => {
+      await startTestServer((_, response) => {
         reached += 1
         response.end()
       }),
@@ -121,7 +121,7 @@ describe('A name', () => {
   })
 
   test('has all of its addresses tried', async () => {
-    const { port } = new URL(await serve((_, response) => response.end(), '127.0.0.2'))
+    const { port } = new URL(await startTestServer((_, response) => response.end(), '127.0.0.2'))
     const send = sender({ resolve: async () => ['127.0.0.3', '127.0.0.2'] })
     expect(await send(`http://localhost:${port}/`)).toEqual({ delivered: true, status: 200 })
   })
@@ -130,7 +130,7 @@ describe('A name', () => {
 describe('A delivery', () => {
   test('is a POST of the exact bytes, over a connection that is closed', async () => {
     const seen: object[] = []
-    const url = await serve((request, response) => {
+    const url = await startTestServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk) => chunks.push(chunk))
       request.on('end', () => {
@@ -153,22 +153,22 @@ describe('A delivery', () => {
   })
 
   test.for([200, 201, 202, 204, 299])('with the status %i is delivered', async (status) => {
-    const url = await serve((_, response) => response.writeHead(status).end())
+    const url = await startTestServer((_, response) => response.writeHead(status).end())
     expect(await sender()(url)).toEqual({ delivered: true, status })
   })
 
   test.for([400, 401, 404, 410, 429, 500, 502, 503, 504])('with the status %i is not delivered', async (status) => {
-    const url = await serve((_, response) => response.writeHead(status).end('no'))
+    const url = await startTestServer((_, response) => response.writeHead(status).end('no'))
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status })
   })
 
   test.for([301, 302, 303, 307, 308])('that is redirected by %i is not sent there', async (status) => {
     let reached = 0
-    const elsewhere = await serve((_, response) => {
+    const elsewhere = await startTestServer((_, response) => {
       reached += 1
       response.end()
     })
-    const url = await serve((_, response) => response.writeHead(status, { location: elsewhere }).end())
+    const url = await startTestServer((_, response) => response.writeHead(status, { location: elsewhere }).end())
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'redirect', status })
     expect(reached).toBe(0)
   })
@@ -180,7 +180,7 @@ describe('A delivery', () => {
     ['soon', undefined],
     ['-5', undefined],
   ] as const)('returns the Retry-After %s in milliseconds', async ([text, retryAfterMs]) => {
-    const url = await serve((_, response) => response.writeHead(503, { 'retry-after': text }).end())
+    const url = await startTestServer((_, response) => response.writeHead(503, { 'retry-after': text }).end())
     const told = retryAfterMs === undefined ? {} : { retryAfterMs }
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status: 503, ...told })
   })
@@ -191,7 +191,7 @@ const SHORT_TIMEOUT = { timeoutMs: 150 }
 
 describe('A server', () => {
   test('that is unreachable or hangs up is reported as a connection failure', async () => {
-    const url = await serve((request) => request.socket.destroy())
+    const url = await startTestServer((request) => request.socket.destroy())
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'connection' })
     expect(await sender()('http://127.0.0.1:1/')).toEqual({ delivered: false, reason: 'connection' })
   })
@@ -208,7 +208,7 @@ describe('A server', () => {
       [429, { delivered: false, reason: 'status', retryAfterMs: 120_000 }],
     ] as const) {
       const closed = Promise.withResolvers<void>()
-      const url = await serve((request, response) => {
+      const url = await startTestServer((request, response) => {
         request.socket.on('close', () => closed.resolve())
         response.writeHead(status, status === 429 ? { 'retry-after': '120' } : {}).flushHeaders()
         listener(request, response)
@@ -223,7 +223,7 @@ describe('A server', () => {
     ['its headers byte by byte', ({ socket }) => drip(socket, 'HTTP/1.1 200 OK\r\n', 'x')],
   ])('that sends %s is given up at the timeout of the delivery', async ([, listener]) => {
     const closed = Promise.withResolvers<void>()
-    const url = await serve((request, response) => {
+    const url = await startTestServer((request, response) => {
       request.socket.on('close', () => closed.resolve())
       listener(request, response)
     })
@@ -240,7 +240,7 @@ describe('A server', () => {
     ['endless headers', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(64 * 1024)}\r\n\r\n`],
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
   ] as const)('that sends %s has not taken the delivery', async ([, text]) => {
-    const url = await serve(({ socket }) => void socket.on('error', () => {}).write(text))
+    const url = await startTestServer(({ socket }) => void socket.on('error', () => {}).write(text))
     expect(await sender()(url)).toEqual({ delivered: false, reason: 'bad_answer' })
   })
 })
@@ -294,7 +294,7 @@ describe('Over TLS', () => {
   })
 
   test('a server without TLS gets no delivery', async () => {
-    const url = await serve((_, response) => response.end())
+    const url = await startTestServer((_, response) => response.end())
     expect(await sender()(url.replace('http:', 'https:'))).toEqual({ delivered: false, reason: 'tls' })
   })
 })

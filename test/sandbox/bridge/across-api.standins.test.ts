@@ -5,13 +5,13 @@ import { type BridgeDeposit, readDeposits, relayHashOf, spokePoolAbi } from '../
 import { type Providers, startProviders } from '../../../sandbox/providers.ts'
 import {
   ALICE,
-  approval,
   BOB,
-  callOf,
-  messageOf,
+  type BridgeChain,
+  buildMessageCall,
+  encodeApproval,
+  encodeHandlerMessage,
   openBridge,
   RELAYER,
-  type Side,
   STRANGER,
   transferOf,
 } from './harness.ts'
@@ -29,7 +29,7 @@ afterAll(async () => {
   await bridge.stop()
 })
 
-const tokensOf = ({ chainId, usdc, usdt, decimals }: Side) => [
+const tokensOf = ({ chainId, usdc, usdt, decimals }: BridgeChain) => [
   { chainId, address: usdc, name: 'USD Coin', symbol: 'USDC', decimals },
   { chainId, address: usdt, name: 'Tether USD', symbol: 'USDT', decimals: 6 },
 ]
@@ -56,7 +56,7 @@ const dollars = (): Params => ({
   outputToken: bridge.destination.usdc,
   allowUnmatchedDecimals: 'true',
 })
-const withMessage = (): Params => ({ recipient: bridge.destination.handler, message: messageOf([], ALICE) })
+const withMessage = (): Params => ({ recipient: bridge.destination.handler, message: encodeHandlerMessage([], ALICE) })
 const without = (params: Params, name: string): Params =>
   Object.fromEntries(Object.entries(params).filter(([key]) => key !== name))
 
@@ -251,7 +251,7 @@ describe('the status of a deposit', () => {
       }),
     )
     await origin.mint(ALICE, 8n)
-    await origin.act(ALICE, origin.usdc, approval(origin.pool, 8n))
+    await origin.act(ALICE, origin.usdc, encodeApproval(origin.pool, 8n))
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args: [calls] })
     const [depositTxnRef = '0x'] = await origin.act(ALICE, origin.pool, data)
     const ids = (await readDeposits(origin.chain))
@@ -282,7 +282,7 @@ describe('the status of a deposit', () => {
     const [deposit, other] = [await bridge.deposit(), await bridge.deposit()]
     const [{ outputAmount, ...data }, ...rest] = bridge.fillArgs(deposit)
     await destination.mint(STRANGER, 2n * outputAmount)
-    await destination.act(STRANGER, destination.usdc, approval(destination.pool, 2n * outputAmount))
+    await destination.act(STRANGER, destination.usdc, encodeApproval(destination.pool, 2n * outputAmount))
     // The pool on the destination chain accepts any fill for which a relayer pays, even with changed relay data.
     const fills = [
       { ...data, outputAmount: 1n },
@@ -303,7 +303,7 @@ describe('the status of a deposit', () => {
     const depositFor = (amount: string) =>
       bridge.deposit({
         recipient: handler,
-        message: messageOf([callOf(usdc, transferOf(BOB, destination.units(amount)))], ALICE),
+        message: encodeHandlerMessage([buildMessageCall(usdc, transferOf(BOB, destination.units(amount)))], ALICE),
       })
     const [good, bad] = [await depositFor('1'), await depositFor('1000')]
     await relayer.fill(good)
@@ -322,7 +322,7 @@ describe('the status of a deposit', () => {
   test('goes through a slow fill', async () => {
     const { destination, relayer } = bridge
     const { handler } = destination
-    const deposit = await bridge.deposit({ recipient: handler, message: messageOf([], ALICE) })
+    const deposit = await bridge.deposit({ recipient: handler, message: encodeHandlerMessage([], ALICE) })
     await relayer.requestSlowFill(deposit)
     expect(await statusOf(deposit)).toMatchObject({ status: 'slowFillRequested', fillTx: null })
     const fillTx = await relayer.executeSlowFill(deposit)

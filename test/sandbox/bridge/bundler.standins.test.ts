@@ -2,7 +2,7 @@ import { encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
 import { createBundler, type SmartAccount } from '../../support/bundler.ts'
-import { approval, openBridge, RELAYER, STRANGER, word } from './harness.ts'
+import { encodeAddressWord, encodeApproval, openBridge, RELAYER, STRANGER } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
 let bundler: Awaited<ReturnType<typeof createBundler>>
@@ -16,7 +16,7 @@ const depositing = async ({ address }: SmartAccount, inputAmount: bigint) => {
   const { pool, usdc } = bridge.origin
   const args = await bridge.argsOf({ depositor: address, inputAmount, outputAmount: inputAmount - 60_000n })
   return [
-    { target: usdc, callData: approval(pool, inputAmount) },
+    { target: usdc, callData: encodeApproval(pool, inputAmount) },
     { target: pool, callData: encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args }) },
   ]
 }
@@ -43,8 +43,8 @@ test('The real EntryPoint takes the deposits of two accounts in one transaction 
       { userOpHash: operations[1]?.userOpHash, sender: bob.address, success: true },
     ])
     expect(await depositsIn(hash)).toMatchObject([
-      { depositor: word(alice.address), inputAmount: 111_000_000n },
-      { depositor: word(bob.address), inputAmount: 222_000_000n },
+      { depositor: encodeAddressWord(alice.address), inputAmount: 111_000_000n },
+      { depositor: encodeAddressWord(bob.address), inputAmount: 222_000_000n },
     ])
     expect(await relayer.look({ transactionHash: hash })).toHaveLength(2)
     await expect(bundler.include(operations, other)).rejects.toThrow('Reverted')
@@ -65,5 +65,5 @@ test('A failing operation does not affect the other one of its bundle', async ()
     { userOpHash: operations[0]?.userOpHash, sender: alice.address, success: false },
     { userOpHash: operations[1]?.userOpHash, sender: bob.address, success: true },
   ])
-  expect(await depositsIn(hash)).toMatchObject([{ depositor: word(bob.address), inputAmount: 5_000_000n }])
+  expect(await depositsIn(hash)).toMatchObject([{ depositor: encodeAddressWord(bob.address), inputAmount: 5_000_000n }])
 })

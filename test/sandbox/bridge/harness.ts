@@ -30,8 +30,8 @@ import { createRelayer } from '../../../sandbox/relayer.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { type LocalTransaction, transact } from '../../../sandbox/transactions.ts'
 import { createChainClient } from '../../support/chain-client.ts'
-import { MESSAGE, TOKEN_ABI } from '../../support/oracles.ts'
-import { errorOf } from '../harness.ts'
+import { MESSAGE_PARAMETERS, TOKEN_ABI } from '../../support/oracles.ts'
+import { catchErrorName } from '../harness.ts'
 
 /** Test users who deposit and receive tokens. */
 export const [ALICE, BOB, CAROL] = ACCOUNTS.users.map(({ address }) => address) as [Address, Address, Address]
@@ -42,12 +42,12 @@ export const STRANGER = ACCOUNTS.feeReceiver.address
 export type Call = { readonly target: Address; readonly callData: Hex; readonly value: bigint }
 
 /** Encodes a bridge message to the handler contract, without the service's own code. */
-export function messageOf(calls: readonly Call[], fallbackRecipient: Address): Hex {
-  return encodeAbiParameters(MESSAGE, [{ calls, fallbackRecipient }])
+export function encodeHandlerMessage(calls: readonly Call[], fallbackRecipient: Address): Hex {
+  return encodeAbiParameters(MESSAGE_PARAMETERS, [{ calls, fallbackRecipient }])
 }
 
 /** Builds one contract call of a bridge message. */
-export function callOf(target: Address, callData: Hex, value = 0n): Call {
+export function buildMessageCall(target: Address, callData: Hex, value = 0n): Call {
   return { target, callData, value }
 }
 
@@ -55,18 +55,21 @@ export function callOf(target: Address, callData: Hex, value = 0n): Call {
  * Builds a call by the handler contract. Before the call, the handler writes its token balances into the calldata at these
  * offsets.
  */
-export function callWithBalance(
+export function buildCallWithBalance(
   handler: Address,
   target: Address,
   callData: Hex,
   replacement: readonly { readonly token: Address; readonly offset: bigint }[],
 ): Call {
   const args = [target, callData, 0n, replacement] as const
-  return callOf(handler, encodeFunctionData({ abi: multicallHandlerAbi, functionName: 'makeCallWithBalance', args }))
+  return buildMessageCall(
+    handler,
+    encodeFunctionData({ abi: multicallHandlerAbi, functionName: 'makeCallWithBalance', args }),
+  )
 }
 
 /** Encodes the calldata of an ERC-20 approval. */
-export function approval(spender: Address, amount: bigint): Hex {
+export function encodeApproval(spender: Address, amount: bigint): Hex {
   return encodeFunctionData({ abi: TOKEN_ABI, functionName: 'approve', args: [spender, amount] })
 }
 
@@ -76,7 +79,7 @@ export function transferOf(to: Address, amount: bigint): Hex {
 }
 
 /** Encodes an address as 32 bytes in lower-case hex. */
-export function word(address: Address): Hex {
+export function encodeAddressWord(address: Address): Hex {
   return pad(address).toLowerCase() as Hex
 }
 
@@ -90,7 +93,7 @@ function balanceOf(chain: { readonly rpcUrl: string }, account: Address, token: 
 }
 
 /** One chain of the bridge, with its contracts and tokens. */
-export type Side = Awaited<ReturnType<typeof openSide>>
+export type BridgeChain = Awaited<ReturnType<typeof openSide>>
 
 /** Starts a local chain with the bridge's contracts, USDC and USDT. The functions of USDT return nothing. */
 async function openSide(chainId: number) {
@@ -133,11 +136,11 @@ async function openSide(chainId: number) {
     fillStatus: (relayHash: Hash) =>
       readContract(client, { address: pool, abi: spokePoolAbi, functionName: 'fillStatuses', args: [relayHash] }),
     refusal: (account: Address, functionName: string, args: readonly unknown[], value = 0n) =>
-      errorOf(
+      catchErrorName(
         simulateContract(client, { address: pool, abi: spokePoolAbi, functionName, args, account, value } as never),
       ),
     handlerRefusal: (account: Address, functionName: string, args: readonly unknown[]) =>
-      errorOf(
+      catchErrorName(
         simulateContract(client, { address: handler, abi: multicallHandlerAbi, functionName, args, account } as never),
       ),
     async eventsOf(hash: Hash | undefined) {
@@ -214,8 +217,8 @@ export async function openBridge({ to = 42161 } = {}) {
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
     return [
       mintOf(token, ALICE, args[4]),
-      { label: 'approve 0', from: ALICE, to: token, data: approval(from.pool, 0n) },
-      { label: 'approve', from: ALICE, to: token, data: approval(from.pool, args[4]) },
+      { label: 'approve 0', from: ALICE, to: token, data: encodeApproval(from.pool, 0n) },
+      { label: 'approve', from: ALICE, to: token, data: encodeApproval(from.pool, args[4]) },
       { label: 'depositV3', from: ALICE, to: from.pool, data },
     ]
   }
@@ -236,6 +239,6 @@ export async function openBridge({ to = 42161 } = {}) {
       return deposit
     },
     fillArgs: (deposit: BridgeDeposit, change: Partial<ReturnType<typeof relayDataOf>> = {}) =>
-      [{ ...relayDataOf(deposit), ...change }, BigInt(deposit.destinationChainId), word(RELAYER)] as const,
+      [{ ...relayDataOf(deposit), ...change }, BigInt(deposit.destinationChainId), encodeAddressWord(RELAYER)] as const,
   }
 }

@@ -14,13 +14,13 @@ import { type BridgeDeposit, multicallHandlerAbi, spokePoolAbi } from '../../../
 import { callRpc } from '../../../sandbox/rpc.ts'
 import {
   ALICE,
-  approval,
   BOB,
+  buildCallWithBalance,
+  buildMessageCall,
   CAROL,
   type Call,
-  callOf,
-  callWithBalance,
-  messageOf,
+  encodeApproval,
+  encodeHandlerMessage,
   openBridge,
   RELAYER,
   STRANGER,
@@ -40,7 +40,7 @@ const carry = async (calls: readonly Call[], fallbackRecipient: Address, token?:
   const { origin, destination } = bridge
   const deposit = await bridge.deposit({
     recipient: destination.handler,
-    message: messageOf(calls, fallbackRecipient),
+    message: encodeHandlerMessage(calls, fallbackRecipient),
     ...(token && { inputToken: origin.usdt, outputToken: destination.usdt }),
   })
   const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelay', args: bridge.fillArgs(deposit) })
@@ -57,7 +57,7 @@ describe('calls that work', () => {
     const { destination } = bridge
     const [bob, carol] = [await held(BOB), await held(CAROL)]
     const { usdc } = destination
-    const calls = [callOf(usdc, transferOf(BOB, 10n)), callOf(usdc, transferOf(CAROL, 20n))]
+    const calls = [buildMessageCall(usdc, transferOf(BOB, 10n)), buildMessageCall(usdc, transferOf(CAROL, 20n))]
     const { names, events } = await carry(calls, ALICE)
     expect(names).toEqual(['FilledRelay', 'Transfer', 'Transfer', 'Transfer', 'Transfer', 'DrainedTokens'])
     expect(events.at(-1)?.args).toEqual({ recipient: ALICE, token: usdc, amount: amount() - 30n })
@@ -67,7 +67,7 @@ describe('calls that work', () => {
 
   test('may leave nothing to drain', async () => {
     const { usdc } = bridge.destination
-    const { names } = await carry([callOf(usdc, transferOf(BOB, amount()))], ALICE)
+    const { names } = await carry([buildMessageCall(usdc, transferOf(BOB, amount()))], ALICE)
     expect(names).toEqual(['FilledRelay', 'Transfer', 'Transfer'])
     expect(await handlerHolds()).toBe(0n)
   })
@@ -75,13 +75,13 @@ describe('calls that work', () => {
   test('without a fallback leave the rest on the handler, where anyone can take it', async () => {
     const { destination } = bridge
     const { usdc } = destination
-    await carry([callOf(usdc, transferOf(BOB, 10n))], zeroAddress)
+    await carry([buildMessageCall(usdc, transferOf(BOB, 10n))], zeroAddress)
     expect(await handlerHolds()).toBe(amount() - 10n)
 
     const data = encodeFunctionData({
       abi: multicallHandlerAbi,
       functionName: 'handleV3AcrossMessage',
-      args: [usdc, 0n, zeroAddress, messageOf([], STRANGER)],
+      args: [usdc, 0n, zeroAddress, encodeHandlerMessage([], STRANGER)],
     })
     const before = await held(STRANGER)
     const [hash] = await destination.act(STRANGER, destination.handler, data)
@@ -102,7 +102,7 @@ describe('calls that work', () => {
 describe('a call that fails', () => {
   const failing = () => {
     const { usdc } = bridge.destination
-    return [callOf(usdc, transferOf(BOB, 10n)), callOf(usdc, transferOf(BOB, amount() * 2n))]
+    return [buildMessageCall(usdc, transferOf(BOB, 10n)), buildMessageCall(usdc, transferOf(BOB, amount() * 2n))]
   }
 
   test('reverts the earlier calls and gives the full amount to the fallback', async () => {
@@ -118,7 +118,7 @@ describe('a call that fails', () => {
 
   test('makes the fill fail without a fallback; the error has the calls and the failed one’s index', async () => {
     const { destination } = bridge
-    const message = messageOf(failing(), zeroAddress)
+    const message = encodeHandlerMessage(failing(), zeroAddress)
     const deposit = await bridge.deposit({ recipient: destination.handler, message })
     expect(await refusalOf(deposit)).toMatch(/^CallReverted 1 /)
     expect((await bridge.relayer.fillAll()).map(({ deposit: { depositId } }) => depositId)).not.toContain(
@@ -133,11 +133,11 @@ describe('a call that fails', () => {
     const { destination } = bridge
     const bad = await bridge.deposit({
       recipient: destination.handler,
-      message: messageOf([callOf(CAROL, '0x'), callOf(BOB, '0x12345678')], zeroAddress),
+      message: encodeHandlerMessage([buildMessageCall(CAROL, '0x'), buildMessageCall(BOB, '0x12345678')], zeroAddress),
     })
     expect(await refusalOf(bad)).toMatch(/^InvalidCall 1 /)
     await bridge.relayer.ignore(bad)
-    const { names } = await carry([callOf(BOB, '0x')], ALICE)
+    const { names } = await carry([buildMessageCall(BOB, '0x')], ALICE)
     expect(names).not.toContain('CallsFailed')
   })
 })
@@ -152,8 +152,8 @@ describe('a call with the balance', () => {
     const spend = encodeFunctionData({ abi: SINK, functionName: 'transferFrom', args: [handler, BOB, 0n] })
     const { names } = await carry(
       [
-        callWithBalance(handler, usdc, approval(handler, 0n), [{ token: usdc, offset: 36n }]),
-        callWithBalance(handler, usdc, spend, [{ token: usdc, offset: 68n }]),
+        buildCallWithBalance(handler, usdc, encodeApproval(handler, 0n), [{ token: usdc, offset: 36n }]),
+        buildCallWithBalance(handler, usdc, spend, [{ token: usdc, offset: 68n }]),
       ],
       ALICE,
     )
@@ -165,7 +165,7 @@ describe('a call with the balance', () => {
     // The target contract stores its first argument. So the test sees the balance that the handler wrote into the calldata.
     const { address, noted } = await deployNote()
     await carry(
-      [callWithBalance(handler, address, `0xdeadbeef${'00'.repeat(64)}`, [{ token: usdc, offset: 4n }])],
+      [buildCallWithBalance(handler, address, `0xdeadbeef${'00'.repeat(64)}`, [{ token: usdc, offset: 4n }])],
       ALICE,
     )
     expect(await noted()).toBe(amount())
@@ -175,7 +175,7 @@ describe('a call with the balance', () => {
     const { handler, usdc } = bridge.destination
     const { address, noted } = await deployNote()
     const callData: Hex = `0xdeadbeef${'0'.repeat(63)}1`
-    await carry([callWithBalance(handler, address, callData, [{ token: usdc, offset: 4n }])], ALICE)
+    await carry([buildCallWithBalance(handler, address, callData, [{ token: usdc, offset: 4n }])], ALICE)
     expect(await noted()).toBe(amount() | 1n)
   })
 
@@ -185,7 +185,7 @@ describe('a call with the balance', () => {
     const { address, noted } = await deployNote()
     await callRpc(chain, [{ method: 'anvil_setBalance', params: [handler, `0x${parseEther('2').toString(16)}`] }])
     const callData: Hex = `0xdeadbeef${'00'.repeat(32)}`
-    await carry([callWithBalance(handler, address, callData, [{ token: zeroAddress, offset: 4n }])], ALICE)
+    await carry([buildCallWithBalance(handler, address, callData, [{ token: zeroAddress, offset: 4n }])], ALICE)
     expect(await noted()).toBe(parseEther('2'))
     expect(await getBalance(client, { address: handler })).toBe(0n)
     expect(await getBalance(client, { address })).toBe(parseEther('2'))
@@ -193,9 +193,9 @@ describe('a call with the balance', () => {
 
   test('fails if the offset is beyond the calldata or the call itself fails', async () => {
     const { usdc, handler } = bridge.destination
-    const beyond = callWithBalance(handler, usdc, approval(BOB, 0n), [{ token: usdc, offset: 37n }])
+    const beyond = buildCallWithBalance(handler, usdc, encodeApproval(BOB, 0n), [{ token: usdc, offset: 37n }])
     expect((await carry([beyond], ALICE)).names).toContain('CallsFailed')
-    const failing = callWithBalance(handler, usdc, '0x12345678', [])
+    const failing = buildCallWithBalance(handler, usdc, '0x12345678', [])
     expect((await carry([failing], ALICE)).names).toContain('CallsFailed')
   })
 
@@ -225,7 +225,7 @@ describe('leftovers', () => {
       functionName: 'drainLeftoverTokens',
       args: [usdt, BOB],
     })
-    const { events } = await carry([callOf(handler, data)], ALICE)
+    const { events } = await carry([buildMessageCall(handler, data)], ALICE)
     expect(events.filter(({ eventName }) => eventName === 'DrainedTokens').map(({ args }) => args)).toEqual([
       { recipient: BOB, token: usdt, amount: 500n },
       { recipient: ALICE, token: destination.usdc, amount: amount() },
@@ -242,7 +242,7 @@ describe('leftovers', () => {
       functionName: 'drainLeftoverTokens',
       args: [zeroAddress, CAROL],
     })
-    await carry([callOf(handler, data)], ALICE)
+    await carry([buildMessageCall(handler, data)], ALICE)
     expect(await getBalance(client, { address: CAROL })).toBe(before + 7n)
   })
 })
@@ -260,13 +260,17 @@ test('an allowance from a third party blocks an approval of a USDT-like token un
   const grief = encodeFunctionData({
     abi: multicallHandlerAbi,
     functionName: 'handleV3AcrossMessage',
-    args: [usdt, 0n, zeroAddress, messageOf([callOf(usdt, approval(BOB, 1n))], zeroAddress)],
+    args: [usdt, 0n, zeroAddress, encodeHandlerMessage([buildMessageCall(usdt, encodeApproval(BOB, 1n))], zeroAddress)],
   })
   await destination.act(STRANGER, handler, grief)
   expect(await destination.allowance(handler, BOB, usdt)).toBe(1n)
 
-  expect((await carry([callOf(usdt, approval(BOB, 5n))], ALICE, 'usdt')).names).toContain('CallsFailed')
-  const mended = await carry([callOf(usdt, approval(BOB, 0n)), callOf(usdt, approval(BOB, 5n))], ALICE, 'usdt')
+  expect((await carry([buildMessageCall(usdt, encodeApproval(BOB, 5n))], ALICE, 'usdt')).names).toContain('CallsFailed')
+  const mended = await carry(
+    [buildMessageCall(usdt, encodeApproval(BOB, 0n)), buildMessageCall(usdt, encodeApproval(BOB, 5n))],
+    ALICE,
+    'usdt',
+  )
   expect(mended.names).not.toContain('CallsFailed')
   expect(await destination.allowance(handler, BOB, usdt)).toBe(5n)
 })

@@ -14,8 +14,8 @@ import { ACCOUNTS } from '../../../sandbox/accounts.ts'
 import { installPool, multicallHandlerAbi, readDeposits, spokePoolAbi } from '../../../sandbox/bridge.ts'
 import { compiledContract } from '../../../sandbox/contracts.ts'
 import { WETH } from '../../support/oracles.ts'
-import { errorOf } from '../harness.ts'
-import { ALICE, approval, BOB, openBridge, RELAYER, STRANGER, word } from './harness.ts'
+import { catchErrorName } from '../harness.ts'
+import { ALICE, BOB, encodeAddressWord, encodeApproval, openBridge, RELAYER, STRANGER } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
 beforeAll(async () => {
@@ -109,10 +109,10 @@ describe('a deposit', () => {
     expect(deposit).toMatchObject({
       originChainId: 8453,
       destinationChainId: 42161,
-      depositor: word(ALICE),
-      recipient: word(BOB),
-      inputToken: word(origin.usdc),
-      outputToken: word(destination.usdc),
+      depositor: encodeAddressWord(ALICE),
+      recipient: encodeAddressWord(BOB),
+      inputToken: encodeAddressWord(origin.usdc),
+      outputToken: encodeAddressWord(destination.usdc),
       inputAmount: origin.units('100'),
       outputAmount: destination.units('99.9'),
       exclusiveRelayer: zeroHash,
@@ -129,7 +129,7 @@ describe('a deposit', () => {
     const args = await bridge.argsOf({ inputAmount: 1n, outputAmount: 1n })
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
     await origin.mint(ALICE, 2n)
-    await origin.act(ALICE, origin.usdc, approval(origin.pool, 2n))
+    await origin.act(ALICE, origin.usdc, encodeApproval(origin.pool, 2n))
     const multicall = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args: [[data, data]] })
     const [hash] = await origin.act(ALICE, origin.pool, multicall)
     const together = (await readDeposits(origin.chain)).filter(({ transactionHash }) => transactionHash === hash)
@@ -143,19 +143,27 @@ describe('a deposit', () => {
     const args = await bridge.argsOf({ message: '0xab' })
     const [depositor, recipient, input, output, inAmount, outAmount, chainId, exclusive, quoted, deadline, , message] =
       args
-    const words = [word(depositor), word(recipient), word(input), word(output), inAmount, outAmount, chainId] as const
+    const words = [
+      encodeAddressWord(depositor),
+      encodeAddressWord(recipient),
+      encodeAddressWord(input),
+      encodeAddressWord(output),
+      inAmount,
+      outAmount,
+      chainId,
+    ] as const
     const addresses = [depositor, recipient, input, output, inAmount, outAmount, chainId] as const
     const calls = [
       encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args }),
       encodeFunctionData({
         abi: spokePoolAbi,
         functionName: 'deposit',
-        args: [...words, word(exclusive), quoted, deadline, 0, message],
+        args: [...words, encodeAddressWord(exclusive), quoted, deadline, 0, message],
       }),
       encodeFunctionData({
         abi: spokePoolAbi,
         functionName: 'depositNow',
-        args: [...words, word(exclusive), 7200, 0, message],
+        args: [...words, encodeAddressWord(exclusive), 7200, 0, message],
       }),
       encodeFunctionData({
         abi: spokePoolAbi,
@@ -165,13 +173,13 @@ describe('a deposit', () => {
       encodeFunctionData({
         abi: spokePoolAbi,
         functionName: 'unsafeDeposit',
-        args: [...words, word(exclusive), 7n, quoted, deadline, 0, message],
+        args: [...words, encodeAddressWord(exclusive), 7n, quoted, deadline, 0, message],
       }),
     ]
     const made = []
     for (const data of calls) {
       await origin.mint(ALICE, inAmount)
-      await origin.act(ALICE, origin.usdc, approval(origin.pool, inAmount))
+      await origin.act(ALICE, origin.usdc, encodeApproval(origin.pool, inAmount))
       const [hash] = await origin.act(ALICE, origin.pool, data)
       const deposit = (await readDeposits(origin.chain)).find(({ transactionHash }) => transactionHash === hash)
       if (!deposit) throw new Error('No event')
@@ -186,19 +194,19 @@ describe('a deposit', () => {
 
     // Senders know the id of an unsafe deposit in advance. The id has up to 256 bits and does not change the pool's deposit
     // counter.
-    const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, word(ALICE), 7n])))
+    const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, encodeAddressWord(ALICE), 7n])))
     expect(made.at(-1)?.depositId).toBe(id)
     const unsafe = { address: origin.pool, abi: spokePoolAbi, functionName: 'getUnsafeDepositId' } as const
-    expect(await readContract(origin.client, { ...unsafe, args: [ALICE, word(ALICE), 7n] })).toBe(id)
+    expect(await readContract(origin.client, { ...unsafe, args: [ALICE, encodeAddressWord(ALICE), 7n] })).toBe(id)
     expect((await bridge.deposit()).depositId).toBe((made.at(-2)?.depositId ?? 0n) + 1n)
   })
 
   test('takes a USDT-like token, and calldata with an integrator at its end', async () => {
     const { origin, destination } = bridge
     const deposit = await bridge.deposit({ inputToken: origin.usdt, outputToken: destination.usdt })
-    expect(deposit.inputToken).toBe(word(origin.usdt))
+    expect(deposit.inputToken).toBe(encodeAddressWord(origin.usdt))
     await origin.mint(ALICE, 5n)
-    await origin.act(ALICE, origin.usdc, approval(origin.pool, 5n))
+    await origin.act(ALICE, origin.usdc, encodeApproval(origin.pool, 5n))
     const args = await bridge.argsOf({ inputAmount: 5n })
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
     await origin.act(ALICE, origin.pool, `${data}1dc0de0042`)
@@ -238,7 +246,18 @@ describe('a deposit is refused', () => {
     const [, recipient, input, output, inAmount, outAmount, chainId, , quoted, deadline] = await bridge.argsOf()
     const amounts = [inAmount, outAmount, chainId] as const
     const solana = `0x01${'00'.repeat(31)}` as const
-    const args = [solana, word(recipient), word(input), word(output), ...amounts, zeroHash, quoted, deadline, 0, '0x']
+    const args = [
+      solana,
+      encodeAddressWord(recipient),
+      encodeAddressWord(input),
+      encodeAddressWord(output),
+      ...amounts,
+      zeroHash,
+      quoted,
+      deadline,
+      0,
+      '0x',
+    ]
     expect(await bridge.origin.refusal(ALICE, 'deposit', args)).toBe('InvalidAddress')
   })
 
@@ -254,7 +273,7 @@ describe('a deposit is refused', () => {
       account: STRANGER,
     })
     // The selector belongs to the error ERC20InsufficientAllowance(address,uint256,uint256).
-    expect(await errorOf(simulate)).toBe('0xfb8f41b2')
+    expect(await catchErrorName(simulate)).toBe('0xfb8f41b2')
   })
 
   test('at the edges of its windows, but not within them', async () => {
@@ -288,7 +307,7 @@ describe('a deposit is refused', () => {
     expect(await readContract(origin.client, paused)).toBe(true)
     expect(await refusal({})).toBe('DepositsArePaused')
     await pause(false)
-    expect(await bridge.deposit()).toMatchObject({ depositor: word(ALICE) })
+    expect(await bridge.deposit()).toMatchObject({ depositor: encodeAddressWord(ALICE) })
   })
 })
 
@@ -312,7 +331,7 @@ test('an old pool emits the same deposit in the old event', async () => {
     const events = await origin.eventsOf(deposit.transactionHash)
     expect(events.map(({ eventName }) => eventName)).toEqual(['Transfer', 'V3FundsDeposited'])
     expect(events[1]?.args).toMatchObject({ depositor: ALICE, depositId: Number(deposit.depositId), message: '0x77' })
-    expect(deposit).toMatchObject({ depositor: word(ALICE), inputAmount: origin.units('100') })
+    expect(deposit).toMatchObject({ depositor: encodeAddressWord(ALICE), inputAmount: origin.units('100') })
   } finally {
     await installPool(origin.chain)
   }
@@ -323,7 +342,7 @@ test('events of a look-alike of the pool at another address are ignored', async 
   const address: Address = '0x00000000000000000000000000000000000f04ed'
   await installPool(origin.chain, { address })
   await origin.mint(ALICE, 10n)
-  await origin.act(ALICE, origin.usdc, approval(address, 10n))
+  await origin.act(ALICE, origin.usdc, encodeApproval(address, 10n))
   const before = await readDeposits(origin.chain)
   const args = await bridge.argsOf({ inputAmount: 10n })
   const [hash] = await origin.act(

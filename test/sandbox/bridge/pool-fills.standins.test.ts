@@ -24,7 +24,18 @@ import {
   spokePoolAbi,
 } from '../../../sandbox/bridge.ts'
 import { WETH } from '../../support/oracles.ts'
-import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, STRANGER, transferOf, word } from './harness.ts'
+import {
+  ALICE,
+  BOB,
+  buildMessageCall,
+  encodeAddressWord,
+  encodeApproval,
+  encodeHandlerMessage,
+  openBridge,
+  RELAYER,
+  STRANGER,
+  transferOf,
+} from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
 beforeAll(async () => {
@@ -114,12 +125,12 @@ describe('a fill', () => {
       fillDeadline: deposit.fillDeadline,
       exclusivityDeadline: 0,
       exclusiveRelayer: zeroHash,
-      relayer: word(RELAYER),
-      depositor: word(ALICE),
-      recipient: word(BOB),
+      relayer: encodeAddressWord(RELAYER),
+      depositor: encodeAddressWord(ALICE),
+      recipient: encodeAddressWord(BOB),
       messageHash: zeroHash,
       relayExecutionInfo: {
-        updatedRecipient: word(BOB),
+        updatedRecipient: encodeAddressWord(BOB),
         updatedMessageHash: zeroHash,
         updatedOutputAmount: deposit.outputAmount,
         fillType: FAST,
@@ -141,7 +152,7 @@ describe('a fill', () => {
     const { destination } = bridge
     const deposit = await bridge.deposit()
     await destination.mint(STRANGER, deposit.outputAmount)
-    await destination.act(STRANGER, destination.usdc, approval(destination.pool, maxUint256))
+    await destination.act(STRANGER, destination.usdc, encodeApproval(destination.pool, maxUint256))
     await fill(deposit, STRANGER)
     expect(await refusal(deposit)).toBe('RelayFilled')
   })
@@ -350,7 +361,7 @@ describe('a speed-up', () => {
   const ALICE_KEY = ACCOUNTS.users[0].privateKey
   const agreed = async ({ originChainId, depositId, depositor }: BridgeDeposit, change: Partial<SpeedUp> = {}) =>
     signSpeedUp(ALICE_KEY, {
-      ...{ originChainId, depositId, depositor, recipient: word(BOB), message: '0x' },
+      ...{ originChainId, depositId, depositor, recipient: encodeAddressWord(BOB), message: '0x' },
       outputAmount: bridge.destination.units('99'),
       ...change,
     })
@@ -371,8 +382,8 @@ describe('a speed-up', () => {
       args: {
         updatedOutputAmount: outputAmount,
         depositId: deposit.depositId,
-        depositor: word(ALICE),
-        updatedRecipient: word(BOB),
+        depositor: encodeAddressWord(ALICE),
+        updatedRecipient: encodeAddressWord(BOB),
         updatedMessage: '0x77',
         depositorSignature: signature,
       },
@@ -383,7 +394,7 @@ describe('a speed-up', () => {
 
   test('pays the agreed amount to the agreed recipient, and its event has the old and the new terms', async () => {
     const { destination } = bridge
-    const deposit = await bridge.deposit({ recipient: destination.handler, message: messageOf([], ALICE) })
+    const deposit = await bridge.deposit({ recipient: destination.handler, message: encodeHandlerMessage([], ALICE) })
     const speedUp = await agreed(deposit)
     const args = updateArgs(deposit, speedUp)
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelayWithUpdatedDeposit', args })
@@ -394,10 +405,10 @@ describe('a speed-up', () => {
       eventName: 'FilledRelay',
       args: {
         outputAmount: deposit.outputAmount,
-        recipient: word(destination.handler),
+        recipient: encodeAddressWord(destination.handler),
         messageHash: keccak256(deposit.message),
         relayExecutionInfo: {
-          updatedRecipient: word(BOB),
+          updatedRecipient: encodeAddressWord(BOB),
           updatedMessageHash: zeroHash,
           updatedOutputAmount: speedUp.outputAmount,
           fillType: FAST,
@@ -412,9 +423,10 @@ describe('a speed-up', () => {
 
   test('runs the agreed message, not the deposited one', async () => {
     const { destination } = bridge
-    const carrying = (amount: bigint) => messageOf([callOf(destination.usdc, transferOf(BOB, amount))], ALICE)
+    const carrying = (amount: bigint) =>
+      encodeHandlerMessage([buildMessageCall(destination.usdc, transferOf(BOB, amount))], ALICE)
     const deposit = await bridge.deposit({ recipient: destination.handler, message: carrying(5n) })
-    const speedUp = await agreed(deposit, { recipient: word(destination.handler), message: carrying(7n) })
+    const speedUp = await agreed(deposit, { recipient: encodeAddressWord(destination.handler), message: carrying(7n) })
     const args = updateArgs(deposit, speedUp)
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'fillRelayWithUpdatedDeposit', args })
     const before = await destination.balanceOf(BOB)
@@ -429,7 +441,7 @@ describe('a speed-up', () => {
     const speedUp = await agreed(deposit)
     const wrong = [
       { ...speedUp, outputAmount: speedUp.outputAmount + 1n },
-      { ...speedUp, recipient: word(STRANGER) },
+      { ...speedUp, recipient: encodeAddressWord(STRANGER) },
       { ...speedUp, message: '0x00' as const },
       await agreed(other),
       await agreed(deposit, { originChainId: 42161 }),
@@ -552,14 +564,19 @@ describe('a refund', () => {
     expect(events.map(({ eventName }) => eventName)).toEqual(['Transfer', 'ExecutedRelayerRefundRoot'])
     expect(events[1]?.args).toMatchObject({ refundAddresses: [ALICE, BOB], deferredRefunds: true })
 
-    const args = [word(origin.usdc), word(BOB)] as const
+    const args = [encodeAddressWord(origin.usdc), encodeAddressWord(BOB)] as const
     expect(await origin.refusal(BOB, 'claimRelayerRefund', args)).toBe('NoRelayerRefundToClaim')
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'claimRelayerRefund', args })
     const [transfer, claimed] = await origin.eventsOf((await origin.act(ALICE, origin.pool, data))[0])
     expect(transfer?.args).toMatchObject({ from: origin.pool, to: BOB, value: 30n })
     expect(claimed).toMatchObject({
       eventName: 'ClaimedRelayerRefund',
-      args: { l2TokenAddress: word(origin.usdc), refundAddress: word(BOB), amount: 30n, caller: ALICE },
+      args: {
+        l2TokenAddress: encodeAddressWord(origin.usdc),
+        refundAddress: encodeAddressWord(BOB),
+        amount: 30n,
+        caller: ALICE,
+      },
     })
     expect(await origin.refusal(ALICE, 'claimRelayerRefund', args)).toBe('NoRelayerRefundToClaim')
   })

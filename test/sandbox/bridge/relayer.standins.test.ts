@@ -8,7 +8,16 @@ import { type Controls, startControls } from '../../../sandbox/controls.ts'
 import { createRelayer } from '../../../sandbox/relayer.ts'
 import { createRewardOperator } from '../../../sandbox/rewards.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
-import { ALICE, approval, BOB, callOf, messageOf, openBridge, RELAYER, transferOf } from './harness.ts'
+import {
+  ALICE,
+  BOB,
+  buildMessageCall,
+  encodeApproval,
+  encodeHandlerMessage,
+  openBridge,
+  RELAYER,
+  transferOf,
+} from './harness.ts'
 
 /** Origin of a web page that may call the relayer's control server. */
 const PAGE = 'http://localhost:5173'
@@ -97,7 +106,7 @@ describe('filling', () => {
     const args = await bridge.argsOf({ inputAmount: 1n, outputAmount: 1n })
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args })
     await origin.mint(ALICE, 2n)
-    await origin.act(ALICE, origin.usdc, approval(origin.pool, 2n))
+    await origin.act(ALICE, origin.usdc, encodeApproval(origin.pool, 2n))
     const multicall = encodeFunctionData({ abi: spokePoolAbi, functionName: 'multicall', args: [[data, data]] })
     const [transactionHash = '0x'] = await origin.act(ALICE, origin.pool, multicall)
     await installPool(origin.chain, { contract: 'LegacySpokePool' })
@@ -111,7 +120,10 @@ describe('filling', () => {
   test('skips a deposit that cannot be filled, reports the reason, and retries it', async () => {
     const { destination, relayer } = bridge
     const { usdc, handler } = destination
-    const message = messageOf([callOf(usdc, transferOf(BOB, destination.units('150')))], `0x${'00'.repeat(20)}`)
+    const message = encodeHandlerMessage(
+      [buildMessageCall(usdc, transferOf(BOB, destination.units('150')))],
+      `0x${'00'.repeat(20)}`,
+    )
     const stuck = await bridge.deposit({ recipient: handler, message })
     const next = await bridge.deposit()
     expect((await relayer.fillAll()).map(({ deposit }) => deposit)).toEqual([next])

@@ -8,15 +8,15 @@ import { createTransferTroubles, REFUND_WAYS } from '../../support/transfer-trou
 import { depositMessage } from '../../support/transfers.ts'
 import {
   ALICE,
-  approval,
   BOB,
   CAROL,
   type DepositOptions,
-  messageOf,
+  encodeAddressWord,
+  encodeApproval,
+  encodeHandlerMessage,
   openBridge,
   RELAYER,
   STRANGER,
-  word,
 } from './harness.ts'
 
 let bridge: Awaited<ReturnType<typeof openBridge>>
@@ -35,7 +35,7 @@ const depositCall = async (options: DepositOptions = {}) => {
   const args = await bridge.argsOf(options)
   const [, , token] = args
   await origin.mint(ALICE, args[4], token)
-  await origin.act(ALICE, token, approval(origin.pool, 10n ** 30n))
+  await origin.act(ALICE, token, encodeApproval(origin.pool, 10n ** 30n))
   return { target: origin.pool, callData: encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args }) }
 }
 const depositsIn = async (hash: Hash) =>
@@ -55,7 +55,7 @@ describe('a waiting deposit', () => {
     const replacement = await speedUp()
     await mine()
     await isGone(hash)
-    expect(await depositsIn(replacement)).toMatchObject([{ depositor: word(ALICE), inputAmount: 90n }])
+    expect(await depositsIn(replacement)).toMatchObject([{ depositor: encodeAddressWord(ALICE), inputAmount: 90n }])
   })
 
   test('that is replaced twice is made as its last replacement says', async () => {
@@ -107,7 +107,7 @@ describe('a speed-up by message', () => {
     expect((await destination.eventsOf(fill)).map(({ eventName }) => eventName)).toEqual(['FilledRelay', 'Transfer'])
     // Anyone can take the tokens that a fill left at the handler contract.
     const { handler, usdc } = destination
-    const args = [usdc, 0n, BOB, messageOf([], BOB)] as const
+    const args = [usdc, 0n, BOB, encodeHandlerMessage([], BOB)] as const
     const data = encodeFunctionData({
       ...{ abi: multicallHandlerAbi, functionName: 'handleV3AcrossMessage', args },
     })
@@ -165,7 +165,7 @@ describe('a reorganisation', () => {
     await origin.mint(depositor, 111_000_000n)
     const args = await bridge.argsOf({ depositor, inputAmount: 111_000_000n, outputAmount: 1n })
     const operation = await sign(accounts[0], [
-      { target: origin.usdc, callData: approval(origin.pool, 111_000_000n) },
+      { target: origin.usdc, callData: encodeApproval(origin.pool, 111_000_000n) },
       { target: origin.pool, callData: encodeFunctionData({ abi: spokePoolAbi, functionName: 'depositV3', args }) },
     ])
     let first: BridgeDeposit | undefined
@@ -181,7 +181,7 @@ describe('a reorganisation', () => {
     const outcomes = await outcomesOf(hash)
     expect(outcomes[1]).toEqual({ userOpHash: operation.userOpHash, sender: depositor, success: true })
     const [again] = await depositsIn(hash)
-    expect(again).toMatchObject({ depositor: word(depositor), inputAmount: 111_000_000n })
+    expect(again).toMatchObject({ depositor: encodeAddressWord(depositor), inputAmount: 111_000_000n })
     expect(again?.depositId).not.toBe(first?.depositId)
   })
 })
@@ -203,7 +203,7 @@ describe('a refund', () => {
       eventName: 'ExecutedRelayerRefundRoot',
       args: { refundAddresses: [ALICE], refundAmounts, deferredRefunds },
     })
-    const claim = { eventName: 'ClaimedRelayerRefund', args: { refundAddress: word(ALICE), amount: 124n } }
+    const claim = { eventName: 'ClaimedRelayerRefund', args: { refundAddress: encodeAddressWord(ALICE), amount: 124n } }
     expect(told.filter(({ eventName }) => eventName !== 'Transfer')).toMatchObject(
       {
         alone: [paid([11n]), paid([13n])],
@@ -225,7 +225,7 @@ test('Dust that a third party deposits in a victim’s name expires and is owed 
   const before = await origin.balanceOf(BOB)
   const dust = await troubles.dust(BOB, 21, { chainId: 8453, token: origin.usdc })
   expect(dust).toHaveLength(21)
-  for (const deposit of dust) expect(deposit).toMatchObject({ depositor: word(BOB), inputAmount: 1n })
+  for (const deposit of dust) expect(deposit).toMatchObject({ depositor: encodeAddressWord(BOB), inputAmount: 1n })
   expect(await origin.balanceOf(BOB)).toBe(before)
   expect(await relayer.fillAll()).toEqual([])
   await relayer.expire(dust[0] as BridgeDeposit)

@@ -7,9 +7,9 @@ import { buildPosition } from '../../../../lib/activity/position.ts'
 import { buildWithdrawals } from '../../../../lib/activity/withdrawals.ts'
 import { Log } from '../../../../lib/chain/logs.ts'
 import type { LedgerEntry } from '../../../../lib/protocols/ledger-entry.ts'
-import { NOTHING } from '../../../support/ledger-entries.ts'
+import { UNUSED_ACCOUNT } from '../../../support/ledger-entries.ts'
 import { COOLDOWN_VAULT, SYNC_VAULT } from '../../../support/vaults-in-memory.ts'
-import { YIELD_VAULT } from '../../../support/yield-vault-abi.ts'
+import { YIELD_VAULT_ABI } from '../../../support/yield-vault-abi.ts'
 
 const [ALICE, BOB]: [Address, Address] = [
   '0x0000000000000000000000000000000000000001',
@@ -35,7 +35,10 @@ function logOf(at: Address, { index }: Place, topics: readonly unknown[], amount
 
 const withdrawLog = (place: Place, owner: Address, receiver: Address, assets: bigint, shares: bigint) => {
   const args = { sender: owner, receiver, owner }
-  return logOf(address, place, encodeEventTopics({ abi: YIELD_VAULT, eventName: 'Withdraw', args }), [assets, shares])
+  return logOf(address, place, encodeEventTopics({ abi: YIELD_VAULT_ABI, eventName: 'Withdraw', args }), [
+    assets,
+    shares,
+  ])
 }
 const transferLog = (place: Place, from: Address, to: Address, value: bigint, token = asset) =>
   logOf(token, place, encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from, to } }), [value])
@@ -98,7 +101,7 @@ test('An account’s requests are the sum of its pending, claimable and paid amo
       })
       const entries = entriesOf(logs).filter(({ account }) => account === ALICE)
       const cooldown = { pendingAssets: isOver ? 0n : waits, claimableAt: null, hasBegun: true }
-      const live = { ...NOTHING, claimableRedeemAssets: isOver ? waits : 0n, cooldown }
+      const live = { ...UNUSED_ACCOUNT, claimableRedeemAssets: isOver ? waits : 0n, cooldown }
       const withdrawals = buildWithdrawals(entries, live)
       const total = (of: (one: (typeof withdrawals)[number]) => bigint) =>
         withdrawals.reduce((sum, one) => sum + of(one), 0n)

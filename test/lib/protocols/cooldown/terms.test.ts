@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { cooldown } from '../../../../lib/protocols/cooldown/protocol.ts'
-import { cooldownClaimTerms, cooldownOpenRequest } from '../../../../lib/protocols/cooldown/requests.ts'
-import { cooldownWithdrawalTerms } from '../../../../lib/protocols/cooldown/withdrawal.ts'
-import { erc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
+import { readCooldownClaimTerms, readCooldownOpenRequest } from '../../../../lib/protocols/cooldown/requests.ts'
+import { readCooldownWithdrawalTerms } from '../../../../lib/protocols/cooldown/withdrawal.ts'
+import { readErc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
 import type { WithdrawalAmount } from '../../../../lib/protocols/protocol.ts'
-import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
+import { createContractsReader, runReadPlan, type SimulatedContracts } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { COOLDOWN_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
@@ -13,7 +13,7 @@ const END = 1_800_000_000n
 const ENDS_AT = new Date(Number(END) * 1000)
 const DAY = 86_400
 
-const contracts = (assets: bigint, now: bigint, answers: Contracts['answers'] = {}) =>
+const contracts = (assets: bigint, now: bigint, answers: SimulatedContracts['answers'] = {}) =>
   vaultContracts(
     { shares: HELD },
     { cooldownDuration: 7 * DAY, cooldowns: [END, assets], getCurrentBlockTimestamp: now, ...answers },
@@ -28,18 +28,18 @@ const AMOUNTS: readonly (readonly [WithdrawalAmount, string])[] = [
 describe('A cooldown vault', () => {
   test.for(AMOUNTS)('pays %o by its own call, with the amounts of ERC-4626', async ([amount, name]) => {
     const chain = contracts(0n, END)
-    const erc4626 = await runReadPlan(erc4626WithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(
+    const erc4626 = await runReadPlan(readErc4626WithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(
       createContractsReader(chain),
       1n,
     )
-    const terms = await runReadPlan(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(
+    const terms = await runReadPlan(readCooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), chain)(
       createContractsReader(chain),
       1n,
     )
     const { refusal: _, ...amounts } = erc4626
     expect(terms).toMatchObject({ ...amounts, steps: [{ name, amount: erc4626.steps[0].amount }], prolongs: null })
     const open = contracts(0n, END, { cooldownDuration: 0 })
-    const atOnce = await runReadPlan(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), open)(
+    const atOnce = await runReadPlan(readCooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, amount), open)(
       createContractsReader(open),
       1n,
     )
@@ -49,7 +49,7 @@ describe('A cooldown vault', () => {
   test('reports which withdrawal a new one prolongs, even after its end', async () => {
     for (const now of [END - 1n, END]) {
       const chain = contracts(5n, now)
-      const terms = await runReadPlan(cooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, 'max'), chain)(
+      const terms = await runReadPlan(readCooldownWithdrawalTerms(COOLDOWN_VAULT, ALICE, 'max'), chain)(
         createContractsReader(chain),
         1n,
       )
@@ -58,7 +58,8 @@ describe('A cooldown vault', () => {
   })
 
   test('pays from the second at which the cooldown ends, or at any time without a cooldown', async () => {
-    const claim = (chain: Contracts) => runReadPlan(cooldownClaimTerms(COOLDOWN_VAULT, ALICE, 'withdrawal'), chain)
+    const claim = (chain: SimulatedContracts) =>
+      runReadPlan(readCooldownClaimTerms(COOLDOWN_VAULT, ALICE, 'withdrawal'), chain)
     for (const chain of [contracts(5n, END), contracts(5n, 0n, { cooldownDuration: 0 })]) {
       const { calls, claimable } = claim(chain)
       expect([calls, await claimable(createContractsReader(chain), 1n)]).toEqual([
@@ -79,14 +80,15 @@ describe('A cooldown vault', () => {
   })
 
   test('reports open requests in assets, and nothing if its getters fail', () => {
-    const ask = (chain: Contracts) => runReadPlan(cooldownOpenRequest(COOLDOWN_VAULT, { account: ALICE }), chain)
+    const ask = (chain: SimulatedContracts) =>
+      runReadPlan(readCooldownOpenRequest(COOLDOWN_VAULT, { account: ALICE }), chain)
     expect(ask(contracts(5n, END - 1n))).toEqual({ pending: 5n, claimable: 0n, cancelled: 0n })
     expect(ask(contracts(5n, END))).toEqual({ pending: 0n, claimable: 5n, cancelled: 0n })
     expect(ask(contracts(5n, END, { cooldownDuration: undefined }))).toBeUndefined()
   })
 
   test('is recognised by its cooldown, its silo and the cooldowns of accounts', () => {
-    const describe = (answers: Contracts['answers']) =>
+    const describe = (answers: SimulatedContracts['answers']) =>
       runReadPlan(cooldown.describe({ ...COOLDOWN_VAULT, isAsync: false }), contracts(0n, END, answers))
     const { silo } = COOLDOWN_VAULT
     expect(describe({ silo })).toEqual({ protocol: 'cooldown', silo, hasCap: false, version: null })
@@ -96,7 +98,7 @@ describe('A cooldown vault', () => {
   })
 
   test('has terms that depend on its cooldown', () => {
-    const termsOf = (answers: Contracts['answers']) =>
+    const termsOf = (answers: SimulatedContracts['answers']) =>
       runReadPlan(cooldown.overview(COOLDOWN_VAULT), contracts(0n, END, answers)).terms
     expect(termsOf({ maxDeposit: 9n })).toMatchObject({
       entry: 'instant',

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { erc4626DepositTerms } from '../../../../lib/protocols/erc4626/deposit.ts'
-import { type Contracts, runReadPlan } from '../../../support/contracts-in-memory.ts'
+import { readErc4626DepositTerms } from '../../../../lib/protocols/erc4626/deposit.ts'
+import { runReadPlan, type SimulatedContracts } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { SYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
-const termsOf = (answers: Contracts['answers']) =>
-  runReadPlan(erc4626DepositTerms(SYNC_VAULT, ALICE, 1_000_000n), vaultContracts({}, answers))
+const termsOf = (answers: SimulatedContracts['answers']) =>
+  runReadPlan(readErc4626DepositTerms(SYNC_VAULT, ALICE, 1_000_000n), vaultContracts({}, answers))
 
-test.for<[vault: string, answers: Contracts['answers'], amount: bigint, room: bigint | undefined]>([
+test.for<[vault: string, answers: SimulatedContracts['answers'], amount: bigint, room: bigint | undefined]>([
   ['without a limit takes any amount', { paused: false }, 2n ** 255n, undefined],
   ['takes an amount of exactly its limit', { maxDeposit: 100n }, 100n, 100n],
   [
@@ -21,7 +21,7 @@ test.for<[vault: string, answers: Contracts['answers'], amount: bigint, room: bi
   expect({ operation: terms.choose(amount), room: terms.room() }).toEqual({ operation: 'deposit', room })
 })
 
-test.for<[vault: string, answers: Contracts['answers'], code: string]>([
+test.for<[vault: string, answers: SimulatedContracts['answers'], code: string]>([
   ['is paused', { paused: true }, 'vault_is_paused'],
   ['takes nothing', { maxDeposit: 0n }, 'deposits_are_not_open'],
   ['takes one unit less', { maxDeposit: 99n }, 'vault_cap_reached'],

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { erc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
+import { readErc4626WithdrawalTerms } from '../../../../lib/protocols/erc4626/withdrawal.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
-import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
+import { createContractsReader, runReadPlan, type SimulatedContracts } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
-import { runs } from '../../../support/runs.ts'
+import { scaleSampleCount } from '../../../support/runs.ts'
 import { conversionOf, SYNC_VAULT, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
 async function termsOf(
   facts: Partial<SyncFacts>,
   amount: WithdrawalAmount,
-  answers: Contracts['answers'] = {},
+  answers: SimulatedContracts['answers'] = {},
 ): Promise<WithdrawalTerms> {
   const contracts = vaultContracts(facts, answers)
-  return await runReadPlan(erc4626WithdrawalTerms(SYNC_VAULT, ALICE, amount), contracts)(
+  return await runReadPlan(readErc4626WithdrawalTerms(SYNC_VAULT, ALICE, amount), contracts)(
     createContractsReader(contracts),
     1n,
   )
@@ -39,7 +39,7 @@ describe('A synchronous vault', () => {
         const fee = (exact * exitFee + 9_999n) / 10_000n
         expect(assets).toBe(exact - fee)
       }),
-      { numRuns: runs(50) },
+      { numRuns: scaleSampleCount(50) },
     )
   })
 
@@ -53,7 +53,7 @@ describe('A synchronous vault', () => {
         if (exitFee === 0n) expect(kept).toBe(0n)
         else expect([fee - 1n, fee, fee + 1n]).toContain(kept)
       }),
-      { numRuns: runs(50) },
+      { numRuns: scaleSampleCount(50) },
     )
   })
 
@@ -77,7 +77,7 @@ test.for<[what: string, amount: WithdrawalAmount, shares: bigint]>([
   expect((await termsOf({ shares: HELD }, amount)).shares).toBe(shares)
 })
 
-test.for<[what: string, amount: WithdrawalAmount, answers: Contracts['answers'], atMost: string | undefined]>([
+test.for<[what: string, amount: WithdrawalAmount, answers: SimulatedContracts['answers'], atMost: string | undefined]>([
   ['one share more than its balance', { shares: HELD + 1n }, {}, `${HELD}`],
   ['one share more than its balance, if the vault limits redemptions', { shares: HELD + 1n }, { maxRedeem: 7n }, '7'],
   ['one unit more than the value of its shares', { assets: 10n ** 6n + 1n }, {}, `${10n ** 6n}`],
@@ -95,7 +95,7 @@ test.for<[what: string, amount: WithdrawalAmount, answers: Contracts['answers'],
   })
 })
 
-test.for<[what: string, answers: Contracts['answers'], code: string | undefined]>([
+test.for<[what: string, answers: SimulatedContracts['answers'], code: string | undefined]>([
   ['is paused', { paused: true }, 'vault_is_paused'],
   ['has too little', { paused: false, maxRedeem: HELD - 1n }, 'not_enough_liquidity'],
   ['has enough by its own limit', { maxRedeem: HELD }, undefined],

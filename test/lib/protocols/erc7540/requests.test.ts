@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { erc7540 } from '../../../../lib/protocols/erc7540/protocol.ts'
 import {
-  erc7540CancelTerms,
-  erc7540ClaimTerms,
-  erc7540OpenRequest,
+  readErc7540CancelTerms,
+  readErc7540ClaimTerms,
+  readErc7540OpenRequest,
 } from '../../../../lib/protocols/erc7540/requests.ts'
 import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
-import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
+import { createContractsReader, runReadPlan, type SimulatedContracts } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
-import { inOrder, type UnlocatedEntry } from '../../../support/ledger-entries.ts'
+import { locateEntries, type UnlocatedEntry } from '../../../support/ledger-entries.ts'
 import { ASYNC_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
 type RequestState = { readonly pending?: bigint; readonly isCancelling?: boolean; readonly cancelled?: bigint }
 
-function contractsWith(requests: Readonly<Record<string, RequestState>>): Contracts {
+function contractsWith(requests: Readonly<Record<string, RequestState>>): SimulatedContracts {
   const pending = (id: bigint) => requests[`${id}`]?.pending ?? 0n
   const isCancelling = (id: bigint) => requests[`${id}`]?.isCancelling ?? false
   const cancelled = (id: bigint) => requests[`${id}`]?.cancelled ?? 0n
@@ -42,10 +42,10 @@ async function cancelOf(kind: RequestKind, requests: Readonly<Record<string, Req
         : { kind: 'redeem', requestId, shares: 9n },
   )
   try {
-    return await runReadPlan(erc7540CancelTerms(vault, ALICE, kind), contracts)(
+    return await runReadPlan(readErc7540CancelTerms(vault, ALICE, kind), contracts)(
       createContractsReader(contracts),
       1n,
-      async () => inOrder(entries),
+      async () => locateEntries(entries),
     )
   } catch (error) {
     return (error as { code: string }).code
@@ -122,7 +122,7 @@ test.for<[kind: RequestKind, settled: object, calls: readonly object[] | string]
   ['deposit', { maxDeposit: 0n, maxMint: 0n }, 'no_claimable_deposit'],
   ['withdrawal', { maxWithdraw: 0n, maxRedeem: 0n }, 'no_claimable_withdrawal'],
 ])('A claim of a %s with %o takes all, by assets or by shares', ([kind, settled, calls]) => {
-  const claim = () => runReadPlan(erc7540ClaimTerms(ASYNC_VAULT, ALICE, kind), vaultContracts({}, { ...settled }))
+  const claim = () => runReadPlan(readErc7540ClaimTerms(ASYNC_VAULT, ALICE, kind), vaultContracts({}, { ...settled }))
   if (typeof calls === 'string') expect(claim).toThrow(expect.objectContaining({ code: calls }))
   else expect(claim().calls.map(({ name, amount }) => [name, amount])).toEqual(calls)
 })
@@ -144,5 +144,5 @@ test('Shares worth nothing are not claimable, even if the vault reports them as 
     ...{ maxRedeem: 0n, maxWithdraw: 0n },
   }
   const request = { kind: 'withdrawal', requestId: 0n, account: ALICE } as const
-  expect(runReadPlan(erc7540OpenRequest(ASYNC_VAULT, request), { answers })).toMatchObject({ claimable: 0n })
+  expect(runReadPlan(readErc7540OpenRequest(ASYNC_VAULT, request), { answers })).toMatchObject({ claimable: 0n })
 })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { erc7540WithdrawalTerms } from '../../../../lib/protocols/erc7540/withdrawal.ts'
+import { readErc7540WithdrawalTerms } from '../../../../lib/protocols/erc7540/withdrawal.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
-import { type Contracts, createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
+import { createContractsReader, runReadPlan, type SimulatedContracts } from '../../../support/contracts-in-memory.ts'
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
-import { runs } from '../../../support/runs.ts'
+import { scaleSampleCount } from '../../../support/runs.ts'
 import { ASYNC_VAULT, conversionOf, type SyncFacts, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
 const IDLE = {
@@ -15,11 +15,11 @@ const IDLE = {
 async function termsOf(
   facts: Partial<SyncFacts>,
   amount: WithdrawalAmount,
-  answers: Contracts['answers'] = {},
+  answers: SimulatedContracts['answers'] = {},
   vault = ASYNC_VAULT,
 ): Promise<WithdrawalTerms> {
   const contracts = vaultContracts(facts, { ...IDLE, ...answers })
-  return await runReadPlan(erc7540WithdrawalTerms(vault, ALICE, amount), contracts)(
+  return await runReadPlan(readErc7540WithdrawalTerms(vault, ALICE, amount), contracts)(
     createContractsReader(contracts),
     1n,
   )
@@ -38,7 +38,7 @@ test('A request for an amount has just enough shares, with at most one more', as
       expect(assetsOf(shares ?? 0n)).toBeGreaterThanOrEqual(assets)
       expect(assetsOf((shares ?? 0n) - 2n)).toBeLessThan(assets)
     }),
-    { numRuns: runs(50) },
+    { numRuns: scaleSampleCount(50) },
   )
 })
 
@@ -78,7 +78,7 @@ test('A second request must raise the pending shares in its dry run', async () =
   expect(proof).toMatchObject({ rise: 60n, refusal: { code: 'previous_withdrawal_request_not_settled' } })
 })
 
-test.for<[what: string, amount: WithdrawalAmount, answers: Contracts['answers'], code: string]>([
+test.for<[what: string, amount: WithdrawalAmount, answers: SimulatedContracts['answers'], code: string]>([
   [
     'while another one is being cancelled',
     'max',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { lagoon } from '../../../../lib/protocols/lagoon/protocol.ts'
 import { runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
-import { runs } from '../../../support/runs.ts'
+import { scaleSampleCount } from '../../../support/runs.ts'
 
 const AMOUNT = 1_000n
 const END = 1_800_000_000n
@@ -83,6 +83,6 @@ test('The cap includes the vault’s assets and its pending deposits', () => {
       expect(answerOf(facts, { amount })).toBe(amount <= room ? 'syncDeposit' : 'vault_cap_reached')
       if (room > 0n) expect(answerOf(facts, { amount: room })).toBe('syncDeposit')
     }),
-    { numRuns: runs(100) },
+    { numRuns: scaleSampleCount(100) },
   )
 })

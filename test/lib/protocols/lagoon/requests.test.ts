@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lagoonCancelTerms, lagoonClaimTerms } from '../../../../lib/protocols/lagoon/requests.ts'
+import { readLagoonCancelTerms, readLagoonClaimTerms } from '../../../../lib/protocols/lagoon/requests.ts'
 import type { RequestKind } from '../../../../lib/protocols/request-kind.ts'
 import { createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
@@ -7,7 +7,7 @@ import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../..
 async function cancelOf(kind: RequestKind, facts: Partial<LagoonFacts>) {
   const contracts = lagoonContracts(facts)
   try {
-    const finish = runReadPlan(lagoonCancelTerms(LAGOON_VAULT, ALICE, kind), contracts)
+    const finish = runReadPlan(readLagoonCancelTerms(LAGOON_VAULT, ALICE, kind), contracts)
     const { name, cancelled } = await finish(createContractsReader(contracts), 1n, () =>
       Promise.reject(new Error('Nothing is listed')),
     )
@@ -42,7 +42,7 @@ test.for<[which: string, facts: Partial<LagoonFacts>, answer: unknown]>([
 
 test('A settled redemption is claimed by its shares, with a call by assets as alternative', async () => {
   const contracts = lagoonContracts({ redeemableShares: 9n, maxWithdraw: 8n })
-  const { calls, claimable } = runReadPlan(lagoonClaimTerms(LAGOON_VAULT, ALICE, 'withdrawal'), contracts)
+  const { calls, claimable } = runReadPlan(readLagoonClaimTerms(LAGOON_VAULT, ALICE, 'withdrawal'), contracts)
   expect(calls).toEqual([
     { name: 'redeem', amount: 9n },
     { name: 'withdraw', amount: 8n },
@@ -56,6 +56,6 @@ test.for<[kind: RequestKind, facts: Partial<LagoonFacts>, code: string]>([
   ['withdrawal', {}, 'no_claimable_withdrawal'],
   ['withdrawal', { redeemableShares: 1n, paused: true }, 'vault_is_paused'],
 ])('A claim of a %s is refused with %o', ([kind, facts, code]) => {
-  const read = () => runReadPlan(lagoonClaimTerms(LAGOON_VAULT, ALICE, kind), lagoonContracts(facts))
+  const read = () => runReadPlan(readLagoonClaimTerms(LAGOON_VAULT, ALICE, kind), lagoonContracts(facts))
   expect(read).toThrow(expect.objectContaining({ code }))
 })

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lagoonWithdrawalTerms } from '../../../../lib/protocols/lagoon/withdrawal.ts'
+import { readLagoonWithdrawalTerms } from '../../../../lib/protocols/lagoon/withdrawal.ts'
 import type { WithdrawalAmount, WithdrawalTerms } from '../../../../lib/protocols/protocol.ts'
 import { createContractsReader, runReadPlan } from '../../../support/contracts-in-memory.ts'
 import { ALICE, LAGOON_VAULT, type LagoonFacts, lagoonContracts } from '../../../support/lagoon-in-memory.ts'
-import { runs } from '../../../support/runs.ts'
+import { scaleSampleCount } from '../../../support/runs.ts'
 
 async function termsOf(facts: Partial<LagoonFacts>, amount: WithdrawalAmount): Promise<WithdrawalTerms> {
   const contracts = lagoonContracts(facts)
-  return await runReadPlan(lagoonWithdrawalTerms(LAGOON_VAULT, ALICE, amount), contracts)(
+  return await runReadPlan(readLagoonWithdrawalTerms(LAGOON_VAULT, ALICE, amount), contracts)(
     createContractsReader(contracts),
     1n,
   )
@@ -56,7 +56,7 @@ describe('An instant payment of Lagoon 0.6', () => {
         expect(minimum * 1000n).toBeGreaterThanOrEqual(expected.assets * 995n)
         expect(minimum).toBeLessThanOrEqual(expected.assets)
       }),
-      { numRuns: runs(300) },
+      { numRuns: scaleSampleCount(300) },
     )
   })
 
@@ -70,7 +70,7 @@ describe('An instant payment of Lagoon 0.6', () => {
         expect(computePayment(price, (shares ?? 0n) - 1n, exit, haircut).assets).toBeLessThan(assets)
         expect(steps).toEqual([{ name: 'syncRedeem', amount: shares, minimum: assets }])
       }),
-      { numRuns: runs(300) },
+      { numRuns: scaleSampleCount(300) },
     )
   })
 })
@@ -86,7 +86,7 @@ test('A redemption request has no haircut, unlike an instant payment', async () 
         ...{ assets: expected.assets, value: expected.value, haircut: 0n },
       })
     }),
-    { numRuns: runs(200) },
+    { numRuns: scaleSampleCount(200) },
   )
 })
 
@@ -191,7 +191,7 @@ describe('The claims of all settled requests', () => {
         const facts: Partial<LagoonFacts> = { lifecycle: 'closed', claimableAssets, settlement }
         expect((await termsOf(facts, 'max')).shares).toBe(minted - feeOn(minted, 30n))
       }),
-      { numRuns: runs(100) },
+      { numRuns: scaleSampleCount(100) },
     )
   })
 
@@ -202,7 +202,7 @@ describe('The claims of all settled requests', () => {
         const facts: Partial<LagoonFacts> = { lifecycle: 'closed', redeemableShares, settlement }
         expect((await termsOf(facts, 'max')).claimedAssets).toBe((left * rateOf.assets) / rateOf.supply)
       }),
-      { numRuns: runs(100) },
+      { numRuns: scaleSampleCount(100) },
     )
   })
 })
