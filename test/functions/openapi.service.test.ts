@@ -676,6 +676,8 @@ const examplesByOperation = new Map<string, Example>()
  */
 function recordExamples(service: Service): Service {
   const call: Service['call'] = async (...request) => {
+    // The service compares table requests since the last reset with the permissions of the called operation.
+    service.table.reset()
     const reply = await service.call(...request)
     const id = operationId(findEndpoint(request[0], request[1]).contract)
     if (reply.status < 300 && !examplesByOperation.has(id)) examplesByOperation.set(id, buildExample(request, reply))
