@@ -142,7 +142,7 @@ export const relistVaults = (env: Env<'clients'>) =>
 
 const PROGRESS_MS = 30_000
 
-/** Store of recorded vault events, such as deposits and withdrawals, and of the last recorded block of each vault. */
+/** Store of recorded vault events, such as deposits and withdrawals. For each vault it has the last recorded block and the waits of settlements. */
 export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
   const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })

@@ -49,7 +49,7 @@ const MAX_LAG_BLOCKS = 2
  * After a disagreement, both hosts read again at one block. That block may be at most this many seconds older than the
  * newest block seen. A host with an older block counts as wrong, not as late.
  */
-const MAX_PINNED_SECONDS = 60n
+const MAX_REREAD_AGE_SECONDS = 60n
 /** Minimum milliseconds to wait for the second host's result before a third host is called too. */
 const MIN_HEDGE_MS = 50
 
@@ -91,6 +91,7 @@ export function createAgreementOf(
     if (lists.every(({ count }) => count === 1)) return work(readersOf(lists.map((list) => list.take(new Set()))))
     const attempts = await gather(lists, { work, now })
     const pair = findPair(attempts)
+    // A host that is far ahead of the pair is put last too.
     const isFar = (one: Attempt<unknown>) => pair && !one.failure && !areNear([...pair, one], newestOf([...pair, one]))
     for (const one of attempts) {
       for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isFar(one)) list.putLast(rpc)
@@ -105,11 +106,11 @@ export function createAgreementOf(
     // The first try reads at the older latest block. The second try reads a few blocks earlier, because some nodes behind a URL may not
     // have that latest block yet.
     for (const isEarlier of heads.size > 0 ? [false, true] : []) {
-      const pinned = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
-      const again = await gather(lists, { work, now, pinned })
+      const fixed = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
+      const again = await gather(lists, { work, now, fixed })
       last = again
       if (!isEarlier && again.some((one) => contradicts(one, heads))) throw buildDisagreementError(pair)
-      const later = findPair(again, pinned.newest)
+      const later = findPair(again, fixed.newest)
       if (!later) continue
       const settled = settle(later, combine)
       if (settled) return unwrap(settled)
@@ -171,7 +172,7 @@ type Pair<T> = readonly [older: Attempt<T>, newer: Attempt<T>]
  * block time seen on each chain, in seconds since 1970. `simulators` are hosts that simulate transactions for hosts
  * that cannot.
  */
-type PinnedBlocks = {
+type FixedBlocks = {
   readonly heads: Heads
   readonly isEarlier: boolean
   readonly newest: ReadonlyMap<number, bigint>
@@ -181,7 +182,7 @@ type PinnedBlocks = {
 type Run<T> = {
   readonly work: Work<T>
   readonly now: () => number
-  readonly pinned?: PinnedBlocks
+  readonly fixed?: FixedBlocks
   readonly isOver?: () => boolean
 }
 
@@ -190,7 +191,7 @@ type Run<T> = {
  * replaces a failed or lagging host. A third host starts once the second host takes twice as long as the first.
  */
 async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attempt<T>[]> {
-  const newest = run.pinned?.newest
+  const newest = run.fixed?.newest
   let isOver = false
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
@@ -222,7 +223,10 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
     if (running.size < (first ? 1 : 2) && start()) continue
     if (running.size === 0) break
     const wait = first && !isHedged && sleep(Math.max(first.took, MIN_HEDGE_MS), SLOW, { ref: false })
-    if ((await Promise.race([...running.keys(), ...(wait ? [wait] : [])])) === SLOW) isHedged = start() || true
+    if ((await Promise.race([...running.keys(), ...(wait ? [wait] : [])])) === SLOW) {
+      isHedged = true
+      start()
+    }
   }
   isOver = true
   for (const { list, rpc } of [...running.values()].flat()) list.putLast(rpc)
@@ -233,7 +237,7 @@ const SLOW = 'slow'
 
 async function attempt<T>(
   seats: readonly Seat[],
-  { work, now, pinned, isOver = () => false }: Run<T>,
+  { work, now, fixed, isOver = () => false }: Run<T>,
 ): Promise<Attempt<T>> {
   const begun = now()
   const heads: Heads = new Map()
@@ -242,17 +246,17 @@ async function attempt<T>(
   const followed = seats.map(({ chain, rpc, ...seat }): Seat => {
     const noted = new Map<unknown, HashedHeader>()
     heads.set(chain.id, noted)
-    const blocks = pinned && blocksOf(chain, pinned)
-    const simulator = pinned?.simulators.find((one) => one.chain === chain)?.rpc ?? rpc
+    const blocks = fixed && blocksOf(chain, fixed)
+    const simulator = fixed?.simulators.find((one) => one.chain === chain)?.rpc ?? rpc
     const follow: Rpc = async (requests, options) => {
       if (isOver()) throw new AppError('upstream_unavailable', { cause: new Error('two other hosts have agreed') })
-      const isAtHead = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
-      const sent = (isAtHead ? [...requests, blockRequest('latest')] : requests).map((request) =>
-        blocks ? pin(request, blocks) : request,
-      )
+      // Hosts are compared by their latest header, so requests that depend on it ask for it too.
+      const needsHeader = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
+      const asked = needsHeader ? [...requests, blockRequest('latest')] : requests
+      const sent = blocks ? asked.map((request) => atBlock(request, blocks)) : asked
       const isDryRun = (index: number) => requests[index]?.method === SIMULATION
       const outcomes = await sendToBoth(sent, [rpc, simulator], options)
-      noteHeads(noted, isAtHead ? [...requests, blockRequest('latest')] : requests, outcomes)
+      noteHeads(noted, asked, outcomes)
       // A failed simulation does not fail the host. A host that cannot simulate still serves other calls.
       const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
       if (outcomes.some((outcome, index) => isRefused(outcome) && !isDryRun(index))) {
@@ -349,22 +353,22 @@ function refusalOf(outcome: RpcOutcome | undefined) {
  * Returns the blocks that replace tags such as `latest` when hosts read again. With `isEarlier` the blocks are older,
  * so that all nodes behind a URL have them.
  */
-function blocksOf(chain: EvmChain, { heads, isEarlier }: PinnedBlocks): ReadonlyMap<unknown, HashedHeader> {
+function blocksOf(chain: EvmChain, { heads, isEarlier }: FixedBlocks): ReadonlyMap<unknown, HashedHeader> {
   const back = isEarlier ? maxNodeLag(chain) : 0n
   const ofChain = heads.get(chain.id) ?? new Map<unknown, HashedHeader>()
   return new Map([...ofChain].map(([tag, head]) => [tag, { ...head, number: max(0n, head.number - back) }]))
 }
 
-function pin({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, HashedHeader>): RpcRequest {
+function atBlock({ method, params }: RpcRequest, blocks: ReadonlyMap<unknown, HashedHeader>): RpcRequest {
   const block = blocks.get(params.find((param) => blocks.has(param)))
   if (!block) return { method, params }
-  const pinned = params.map((param) => (blocks.has(param) ? numberToHex(block.number) : param))
-  if (method !== SIMULATION) return { method, params: pinned }
+  const atNumber = params.map((param) => (blocks.has(param) ? numberToHex(block.number) : param))
+  if (method !== SIMULATION) return { method, params: atNumber }
   // Node software differs in the default time of a simulated block, so both hosts get the same time.
   const time = numberToHex(block.timestamp + 1n)
   const { blockStateCalls, ...rest } = SimulationParameters.parse(params[0])
   const withTime = blockStateCalls.map((one) => ({ ...one, blockOverrides: { time } }))
-  return { method, params: [{ ...rest, blockStateCalls: withTime }, ...pinned.slice(1)] }
+  return { method, params: [{ ...rest, blockStateCalls: withTime }, ...atNumber.slice(1)] }
 }
 
 const SimulationParameters = z.looseObject({ blockStateCalls: z.array(z.looseObject({})) })
@@ -378,7 +382,7 @@ function findPair<T>(attempts: readonly Attempt<T>[], newest?: ReadonlyMap<numbe
   for (const [index, one] of served.entries()) {
     const other = served
       .slice(index + 1)
-      .find((other) => areNear([one, other], newest ?? newestOf([one, other]), newest && MAX_PINNED_SECONDS))
+      .find((other) => areNear([one, other], newest ?? newestOf([one, other]), newest && MAX_REREAD_AGE_SECONDS))
     if (other) return isOlder(one, other) ? [one, other] : [other, one]
   }
   return undefined

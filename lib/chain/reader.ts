@@ -254,6 +254,7 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     extraCalls: readonly RpcRequest[] = [],
     requests: readonly RpcRequest[][] = groups.map((group) => requestsFor(blockCalls, group, at)),
   ) {
+    // Each group takes its outcomes from the front, so those of `extraCalls` are left.
     const outcomes = await rpc([...requests.flat(), ...extraCalls])
     const parts = await Promise.all(
       groups.map((group, index) => parseGroup(group, at, outcomes.splice(0, requests[index]?.length))),

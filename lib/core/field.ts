@@ -38,12 +38,15 @@ export const buildSiblingIssue = (field: string, message: string) => ({
   when: createFieldsCondition(field),
 })
 
+/** Issue of a field that a request lacks. The request's parser recognises a missing field by this text. */
+export const MISSING = 'is required'
+
 /** Returns zod checks that a request contains both of these fields or neither. */
 export function bothOrNeither<Name extends string>(one: Name, other: Name) {
   const requires = (name: Name, beside: Name) =>
     z.refine<Partial<Record<Name, unknown>>>(
       (fields) => fields[name] !== undefined || fields[beside] === undefined,
-      buildSiblingIssue(name, 'is required'),
+      buildSiblingIssue(name, MISSING),
     )
   return [requires(one, other), requires(other, one)] as const
 }

@@ -46,7 +46,7 @@ export type CallerLookup = (request: Received) => Promise<Identification>
  * charge. `findSession` throws `missing_session` or `invalid_session`.
  */
 export function createCallerLookup(
-  { caller, share: own }: EndpointContract,
+  { caller, share: ownBudget }: EndpointContract,
   env: Partial<Env<'clients' | 'users' | 'cache'>>,
 ): CallerLookup {
   if (caller === 'anyone') return async () => ({})
@@ -55,7 +55,7 @@ export function createCallerLookup(
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = createClientLookup({ get: clientsStore(openTable(clients)).get, now: Date.now })
   const { charge, findRefusal } = createMeter(createLeases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
-  const share = own ?? 'requests'
+  const share = ownBudget ?? 'requests'
   const identifyKey = async ({ headers, requestContext }: Received) => {
     const {
       client,
@@ -70,8 +70,13 @@ export function createCallerLookup(
     const { rate } = limits
     const paidBy =
       (all: readonly Payer[]): PayFor =>
-      (units, of = 'sources') => {
-        const payment: Charge = { payers: all, rate, share: of === 'quotes' && own ? 'withdrawalQuotes' : of, units }
+      (units, purpose = 'sources') => {
+        const payment: Charge = {
+          payers: all,
+          rate,
+          share: purpose === 'quotes' && ownBudget ? 'withdrawalQuotes' : purpose,
+          units,
+        }
         return { pay: async () => void (await charge(payment)), findRefusal: () => findRefusal(payment) }
       }
     const charging = charge({ payers, rate, share, units: 1 })

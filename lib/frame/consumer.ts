@@ -19,19 +19,19 @@ type BatchWork<Message, Report> = (
 type Work<C extends QueueContract> = BatchWork<z.output<C['message']>, z.output<C['report']>>
 
 /**
- * Builds a Lambda handler for the messages of an SQS queue from a contract and the function `work`. Logs each report of
- * `work`, but no message bodies. SQS delivers a message again if it does not parse, if `work` throws, or if `work`
+ * Builds a Lambda handler for the messages of an SQS queue from a contract. `buildWork` gets the services and returns
+ * the work. Logs each report of the work, but no message bodies. SQS delivers a message again if it does not parse, if the work throws, or if it
  * returns it in `again`. A message that fails too often goes to the dead-letter queue.
  */
 export function consumer<const C extends QueueContract, P extends Providers<C>>(
   contract: C,
-  services: P,
-  work: (services: BuiltServices<P>) => Work<C>,
+  providers: P,
+  buildWork: (services: BuiltServices<P>) => Work<C>,
 ) {
-  const start = createServiceContainer(
+  const getWork = createServiceContainer(
     once(() => readEnv(contract, process.env)),
-    services,
-    work,
+    providers,
+    buildWork,
     readSecretVersions,
   )
   return middy<SQSEvent, SQSBatchResponse>()
@@ -39,9 +39,9 @@ export function consumer<const C extends QueueContract, P extends Providers<C>>(
     .before(({ context }) => logger.appendKeys({ version: context.functionVersion }))
     .onError(({ error }) => logger.error('batch failed', { error }))
     .handler(async ({ Records }, context) => {
-      const run = await start()
+      const work = await getWork()
       const parsed = Records.map((record) => parse(contract, record))
-      const { reports, again } = await run(
+      const { reports, again } = await work(
         parsed.flatMap((one) => one ?? []),
         { remainingMs: () => context.getRemainingTimeInMillis() },
       )

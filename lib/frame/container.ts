@@ -25,14 +25,14 @@ export function readEnv<C extends Contract>(contract: C, variables: NodeJS.Proce
 }
 
 /**
- * Returns a function that builds a contract's services and returns `work` with them. It builds the services on the
+ * Returns a function that builds a contract's services and returns what `buildRun` makes of them. It builds the services on the
  * first call, and again after the version of the configuration has changed. If a build fails, the next call tries
  * again. Until a build succeeds, the previous services remain in use.
  */
 export function createServiceContainer<C extends Contract, P extends Providers<C>, Run>(
   env: () => Promise<EnvOf<C>>,
   providers: P,
-  work: (services: BuiltServices<P>) => Run,
+  buildRun: (services: BuiltServices<P>) => Run,
   readVersion: (env: EnvOf<C>) => Promise<unknown>,
 ): () => Promise<Run> {
   let last: { readonly version: unknown; readonly run: Promise<Run> } | undefined
@@ -41,14 +41,14 @@ export function createServiceContainer<C extends Contract, P extends Providers<C
       Object.entries(providers).map(async ([name, provide]) => [name, await provide(of)] as const),
     )
     // The cast is safe: each service has the name of its provider.
-    return work(Object.fromEntries(services) as BuiltServices<P>)
+    return buildRun(Object.fromEntries(services) as BuiltServices<P>)
   }
   return async () => {
     const of = await env()
     const version = await readVersion(of)
     if (last?.version === version && last) return last.run
     const before = last
-    // Providers cache services per environment object. So a copy of the environment makes them build new services.
+    // `config` is cached per environment object (services.ts), so a copy of the environment makes it read the secret again.
     const run = build({ ...of }).catch((error: unknown) => {
       last = before
       if (!before) throw error
@@ -61,8 +61,8 @@ export function createServiceContainer<C extends Contract, P extends Providers<C
 }
 
 /**
- * Returns the versions of all secrets that a function's services use, as one text. A changed secret changes the text
- * within five minutes.
+ * Returns the versions of all secrets from which a function's services are built, as one text. A changed secret
+ * changes the text within five minutes. The secret `signing` is not among them, because its readers refresh it.
  */
 export async function readSecretVersions(env: { readonly [Name in Resource]?: string }): Promise<string> {
   const secrets = [env.config, env.identity, env.webhookKey].filter((secretId) => secretId !== undefined)

@@ -23,7 +23,7 @@ import {
 } from './middlewares.ts'
 import type { Env } from './resources.ts'
 
-type Work<C extends EndpointContract, P> = (services: BuiltServices<P>) => Respond<C>
+type BuildRespond<C extends EndpointContract, P> = (services: BuiltServices<P>) => Respond<C>
 
 type Respond<C extends EndpointContract> = (request: Request<C>) => Promise<Reply<C>>
 
@@ -38,16 +38,17 @@ type Frame<C extends EndpointContract> = {
 }
 
 /**
- * Builds the Lambda handler of an HTTP endpoint (API Gateway HTTP API, payload version 2) from its contract and the
- * function `work`. The services are built once per container, in parallel with the first look-up of a caller. So
- * building them must not open connections or call a chain.
+ * Builds the Lambda handler of an HTTP endpoint (API Gateway HTTP API, payload version 2) from its contract.
+ * `buildRespond` gets the services that the providers build, and returns the function that responds to a request. The
+ * services are built once per container, in parallel with the first look-up of a caller. So building them must not
+ * open connections or call a chain.
  */
 export function endpoint<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,
-  services: P,
-  work: Work<C, P>,
+  providers: P,
+  buildRespond: BuildRespond<C, P>,
 ) {
-  return createHandler(contract, services, work, {
+  return createHandler(contract, providers, buildRespond, {
     identify: (env) => createCallerLookup(contract, env),
     // The cast is safe: `listUses` adds the signing secret to every contract with signed responses.
     findSigner: (env) => (isSigned(contract) ? createSignerReader((env as Env<'signing'>).signing) : findNoSigner),
@@ -61,10 +62,10 @@ export function endpoint<const C extends EndpointContract, P extends Providers<C
  */
 export function openEndpoint<const C extends OpenContract, P extends Providers<C>>(
   contract: C,
-  services: P,
-  work: Work<C, P>,
+  providers: P,
+  buildRespond: BuildRespond<C, P>,
 ) {
-  return createHandler(contract, services, work, {
+  return createHandler(contract, providers, buildRespond, {
     identify: () => async () => ({}),
     findSigner: () => findNoSigner,
     readVersion: async () => undefined,
@@ -75,12 +76,12 @@ const findNoSigner: FindSigner = async () => undefined
 
 function createHandler<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,
-  services: P,
-  work: Work<C, P>,
+  providers: P,
+  buildRespond: BuildRespond<C, P>,
   frame: Frame<C>,
 ) {
   const env = once(() => readEnv(contract, process.env))
-  const run = createServiceContainer(env, services, work, frame.readVersion)
+  const getRespond = createServiceContainer(env, providers, buildRespond, frame.readVersion)
   const signer = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
     .use(replyEncoding(contract, Date.now))
@@ -99,8 +100,8 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     })
 
   // Middlewares finish in reverse order. The logger comes first, so its log keys remain until all other middlewares
-  // have logged. The time-out applies only to the innermost handler. So that handler includes the identification of the
-  // caller, the validation and the work of the endpoint.
+  // have logged. The time-out applies only to this handler, not to its middlewares. So `answer` runs inside it: the
+  // identification of the caller, the validation and the response.
   return middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>({
     timeoutEarlyInMillis: 500,
     timeoutEarlyResponse: () => {
@@ -118,7 +119,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(chargeConfirmation())
     .handler(async (event, context) => {
       // Services are built while the caller is looked up. If the build fails, only an identified caller gets its error.
-      const building = run()
+      const building = getRespond()
       building.catch(() => {})
       return await answer(event, Object.assign(context, { building }))
     })

@@ -12,18 +12,19 @@ type Run<C extends JobContract> = (
 ) => Promise<z.output<C['report']>>
 
 /**
- * Builds the Lambda handler of a scheduled job from its contract and the function `work`. Logs and returns the report
+ * Builds the Lambda handler of a scheduled job from its contract. `buildRun` gets the services and
+ * returns the run. Logs and returns the report
  * of each run. A failure is logged and thrown again, so the scheduler retries the run and the alarm counts the failure.
  */
 export function job<const C extends JobContract, P extends Providers<C>>(
   contract: C,
-  services: P,
-  work: (services: BuiltServices<P>) => Run<C>,
+  providers: P,
+  buildRun: (services: BuiltServices<P>) => Run<C>,
 ) {
-  const start = createServiceContainer(
+  const getRun = createServiceContainer(
     once(() => readEnv(contract, process.env)),
-    services,
-    work,
+    providers,
+    buildRun,
     readSecretVersions,
   )
   return middy<unknown, unknown>()
@@ -31,7 +32,7 @@ export function job<const C extends JobContract, P extends Providers<C>>(
     .before(({ context }) => logger.appendKeys({ version: context.functionVersion }))
     .onError(({ error }) => logger.error('run failed', { error }))
     .handler(async (event, context) => {
-      const run = await start()
+      const run = await getRun()
       const parsed = contract.event.parse(event)
       // The cast is safe: the schema of the same contract has parsed the event.
       const done = await run(parsed as z.output<C['event']>, {

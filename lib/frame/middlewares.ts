@@ -49,8 +49,8 @@ export function requestLog(now: () => number): HttpMiddleware {
 export function rateLimitHeaders(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = async ({ event, response }) => {
     // The error reply of a refused charge already contains these headers.
-    const standing = await admissionIn(event)?.catch(() => undefined)
-    if (response && standing) response.headers = { ...response.headers, ...standing }
+    const rateLimits = await admissionIn(event)?.catch(() => undefined)
+    if (response && rateLimits) response.headers = { ...response.headers, ...rateLimits }
   }
   return { after: finish, onError: finish }
 }
@@ -158,8 +158,8 @@ export function callerIdentification(
       const { findSession, ...caller } = await (await identify())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // `admission` has already rejected if this container knows that the rate limit is used up. This line then throws,
-      // so the endpoint does not start.
+      // A race with `undefined` throws only if the charge has rejected by now. It has if this container knows that the rate limit
+      // is used up, and the endpoint then does not start.
       await Promise.race([caller.admission, undefined])
       const [ofUser] = await Promise.all([
         findSession?.(),
@@ -186,6 +186,7 @@ export function requestValidation(contract: EndpointContract): HttpMiddleware {
   }
 }
 
+/** Returns the pending charge of a request against its rate limits; undefined before the caller is identified. */
 function admissionIn(event: APIGatewayProxyEventV2 & Pick<Identification, 'admission'>): Identification['admission'] {
   return event.admission
 }

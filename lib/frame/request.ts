@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import * as z from 'zod'
 import { AppError, type ErrorDetail } from '../core/errors.ts'
-import { type FieldErrors, fieldErrors, withoutNulls } from '../core/field.ts'
+import { type FieldErrors, fieldErrors, MISSING, withoutNulls } from '../core/field.ts'
 import { parseJson } from '../core/json.ts'
 import type { EndpointContract } from './contract.ts'
 
@@ -11,7 +11,6 @@ type Received = Partial<
 
 /** Maximum size of a request body in bytes. */
 export const MAX_BODY_BYTES = 16 * 1024
-const MISSING = 'is required'
 const WRONG_FORM = 'has a wrong form'
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',

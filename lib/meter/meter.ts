@@ -54,6 +54,8 @@ export type Payment = {
 export const FREE_PAYMENT: Payment = { pay: async () => {}, findRefusal: () => undefined }
 
 const PART = 1 / 10
+/** Window of the budgets for data sources and bridge quotes. Every request in so long a window is counted. */
+const LONG_WINDOW_SECONDS = 600
 /**
  * Number of requests that a session or network can make per container and time window before they are counted. Most
  * users then cause no request to the table.
@@ -68,16 +70,16 @@ const SHARES: Readonly<Record<BudgetPurpose, { part: number; seconds?: number; f
   requests: { part: 1, fewest: 1 },
   withdrawals: { part: 1 / 2, fewest: 10 },
   // The minimum lets one user read seven wallets on seven chains, or five price charts, in ten minutes.
-  sources: { part: 1, seconds: 600, fewest: 1_000 },
-  quotes: { part: 1, seconds: 600, fewest: 3 * REQUEST_UNITS.quote },
-  withdrawalQuotes: { part: 1 / 2, seconds: 600, fewest: 3 * REQUEST_UNITS.quote },
+  sources: { part: 1, seconds: LONG_WINDOW_SECONDS, fewest: 1_000 },
+  quotes: { part: 1, seconds: LONG_WINDOW_SECONDS, fewest: 3 * REQUEST_UNITS.quote },
+  withdrawalQuotes: { part: 1 / 2, seconds: LONG_WINDOW_SECONDS, fewest: 3 * REQUEST_UNITS.quote },
 }
 
 function limitOf({ who }: Payer, share: BudgetPurpose, rate: Rate): Limit {
   const { part, seconds = rate.seconds, fewest } = SHARES[share]
   const ofKey = (rate.requests * part * seconds) / rate.seconds
   const units = Math.max(fewest, Math.ceil(who === 'key' ? ofKey : ofKey * PART))
-  const isCounted = who === 'key' || seconds === SHARES.sources.seconds
+  const isCounted = who === 'key' || seconds === LONG_WINDOW_SECONDS
   return { units, seconds, uncounted: isCounted ? 0 : UNCOUNTED }
 }
 

@@ -46,8 +46,8 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
         drafts: [draftOf({ operation, request: { ...request, requestId: terms.requestId ?? 0n } })],
         pick: pickFirstWorking,
         spending: undefined,
-        refuse: ({ calls }: DryRun, reverted: { readonly reason: string } | undefined) => {
-          if (terms.refusal && calls?.[0]?.status !== 'success') return terms.refusal
+        refuse: ({ results }: DryRun, reverted: { readonly reason: string } | undefined) => {
+          if (terms.refusal && results?.[0]?.status !== 'success') return terms.refusal
           return reverted && buildVaultRefusal('request_can_no_longer_be_cancelled', reverted.reason)
         },
       }

@@ -50,7 +50,7 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
           drafts: intents.map((intent) => ({ approval: [], operations: [encodeOperation(intent)], intents: [intent] })),
           pick: (dryRuns: readonly DryRun[]) => mostOf(dryRuns, paidIn),
           spending: undefined,
-          refuse: ({ calls }: DryRun) => (calls?.[0]?.status === 'success' ? undefined : terms.refusal),
+          refuse: ({ results }: DryRun) => (results?.[0]?.status === 'success' ? undefined : terms.refusal),
         }
       },
       upperEstimate: 'claim',
@@ -62,19 +62,20 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
     throw new AppError(kind === 'deposit' ? 'no_claimable_deposit' : 'no_claimable_withdrawal')
   }
   if (!onward) return { ...prepared, claimable }
-  const { intents, calls, evidence } = prepared
-  const { paid = claimable.assets, ...sent } = await onward.send({ intents, calls, field: 'dstChainId' })
+  const { intents, results, evidence } = prepared
+  const { paid = claimable.assets, ...sent } = await onward.send({ intents, calls: results, field: 'dstChainId' })
   return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 
 function mostOf(dryRuns: readonly DryRun[], paidIn: keyof ClaimableAmounts): DryRun {
-  const paid = (dryRun: DryRun) => (dryRun.calls?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n)
+  const paid = (dryRun: DryRun) =>
+    dryRun.results?.[0]?.status === 'success' ? (claimedBy(dryRun)?.[paidIn] ?? 0n) : -1n
   return dryRuns.reduce((best, dryRun) => (paid(dryRun) > paid(best) ? dryRun : best))
 }
 
 /** Returns the assets and shares of a claim. One of them is the requested amount, the other is the return value of the simulated call. */
-function claimedBy({ intents: [intent], calls }: Pick<DryRun, 'intents' | 'calls'>): ClaimableAmounts | undefined {
-  const call = calls?.[0]
+function claimedBy({ intents: [intent], results }: Pick<DryRun, 'intents' | 'results'>): ClaimableAmounts | undefined {
+  const call = results?.[0]
   if (!intent || call?.status !== 'success' || size(call.returnData) !== 32) return undefined
   // The cast holds: only drafts with claim operations are simulated here.
   const { operation, request } = intent as ClaimIntent

@@ -33,7 +33,8 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
     const { choice, ...prepared } = await prepareTransactions(reader, account, {
       plan,
       // There is one candidate for each approval that may be needed. Each candidate simulates all deposit functions of
-      // the protocol. The vault's state, which decides between the functions, is read in the same request.
+      // the protocol in sequence, and the vault's mode lets at most one succeed. The vault's state, which decides between
+      // the functions, is read in the same request.
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),
@@ -45,7 +46,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
       upperEstimate: 'deposit',
     })
     const { depositTerms, isAsync } = choice
-    const arrived = isAsync ? undefined : sharesArrived(vault, account, prepared.calls?.at(-1))
+    const arrived = isAsync ? undefined : sharesArrived(vault, account, prepared.results?.at(-1))
     return {
       ...prepared,
       isAsync,

@@ -17,9 +17,9 @@ export type Draft = {
   readonly views?: readonly Transaction[]
 }
 
-/** Draft with the results of its simulation. `calls` and `viewed` are undefined if the node cannot simulate. */
+/** Draft with the results of its simulation. `results` and `viewed` are undefined if the node cannot simulate. */
 export type DryRun = Draft & {
-  readonly calls: readonly SimulatedTransaction[] | undefined
+  readonly results: readonly SimulatedTransaction[] | undefined
   readonly viewed: readonly SimulatedTransaction[] | undefined
 }
 
@@ -33,8 +33,8 @@ export function parseDryRun(draft: Draft, outcome: RpcOutcome | undefined, abi: 
   const { approval, operations, views = [] } = draft
   const sent = approval.length + operations.length
   const all = parseSimulation(outcome, sent + 2 * views.length, abi) ?? undefined
-  const calls = all?.slice(views.length, views.length + sent)
-  return { ...draft, calls, viewed: all && [...all.slice(0, views.length), ...all.slice(views.length + sent)] }
+  const results = all?.slice(views.length, views.length + sent)
+  return { ...draft, results, viewed: all && [...all.slice(0, views.length), ...all.slice(views.length + sent)] }
 }
 
 /** Simulates drafts of transactions in one HTTP request. Throws `upstream_*`. */
@@ -56,16 +56,16 @@ export async function makeDryRuns(
 export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }: Draft): DryRun | undefined {
   const [intent, ...more] = intents
   if (!intent || more.length > 0 || draft.views) return undefined
-  for (const { approval, intents: tried, calls } of candidates) {
+  for (const { approval, intents: tried, results } of candidates) {
     if (approval.length !== draft.approval.length || approval.some(({ data }, i) => data !== draft.approval[i]?.data)) {
       continue
     }
     const index = tried.findIndex((candidate) => isSame(candidate, intent))
-    const before = calls?.slice(approval.length, approval.length + index) ?? []
+    const before = results?.slice(approval.length, approval.length + index) ?? []
     if (index < 0 || before.some(({ status }) => status === 'success')) continue
-    if (!calls) return { ...draft, intents, calls, viewed: [] }
-    const call = calls[approval.length + index]
-    return call && { ...draft, intents, calls: [...calls.slice(0, approval.length), call], viewed: [] }
+    if (!results) return { ...draft, intents, results, viewed: [] }
+    const call = results[approval.length + index]
+    return call && { ...draft, intents, results: [...results.slice(0, approval.length), call], viewed: [] }
   }
   return undefined
 }
@@ -81,19 +81,19 @@ function isSame(one: PlannedOperation, other: PlannedOperation): boolean {
 
 /** Returns the first simulation in which all transactions succeed, or else the last simulation. */
 export function pickFirstWorking(dryRuns: readonly DryRun[]): DryRun {
-  return firstOf(dryRuns, ({ calls }) => calls)
+  return firstOf(dryRuns, ({ results }) => results)
 }
 
 /** Returns the first simulation in which all approvals succeed, or else the last simulation. */
 export function pickFirstApprovedDryRun(dryRuns: readonly DryRun[]): DryRun {
-  return firstOf(dryRuns, ({ approval, calls }) => calls?.slice(0, approval.length))
+  return firstOf(dryRuns, ({ approval, results }) => results?.slice(0, approval.length))
 }
 
 function firstOf(
   dryRuns: readonly DryRun[],
-  callsOf: (one: DryRun) => readonly SimulatedTransaction[] | undefined,
+  resultsOf: (one: DryRun) => readonly SimulatedTransaction[] | undefined,
 ): DryRun {
-  const works = (one: DryRun) => callsOf(one)?.every(({ status }) => status === 'success') ?? false
+  const works = (one: DryRun) => resultsOf(one)?.every(({ status }) => status === 'success') ?? false
   const picked = dryRuns.find(works) ?? dryRuns.at(-1)
   if (!picked) throw new Error('There is nothing to try.')
   return picked

@@ -36,7 +36,7 @@ export type DraftChoice = {
 }
 
 /** Transactions for the user to sign, in order, approvals first. */
-export type PreparedTransactions<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'calls'> & {
+export type PreparedTransactions<Chosen> = Pick<DryRun, 'approval' | 'operations' | 'intents' | 'results'> & {
   readonly choice: Chosen
   /** Gas units of all transactions together. */
   readonly estimatedGas: bigint
@@ -60,37 +60,37 @@ type Read<Terms> = {
 export async function prepareTransactions<Terms, Chosen extends DraftChoice>(
   reader: ChainReader,
   account: Address,
-  kind: PreparationPlan<Terms, Chosen>,
+  preparation: PreparationPlan<Terms, Chosen>,
   read: (plan: ReadPlan<NoInfer<Terms>>, extraCalls: readonly RpcRequest[]) => Promise<Read<NoInfer<Terms>>> = (
     plan,
     extraCalls,
   ) => reader.readOne(plan, { extraCalls, withHash: true }),
 ): Promise<PreparedTransactions<Chosen>> {
-  const { candidates } = kind
+  const { candidates } = preparation
   const attempts = candidates.map((draft) => dryRunRequest(account, draft))
-  const { value: terms, outcomes, block, evidence } = await read(kind.plan, attempts)
-  const choice = await kind.choose({ terms, block })
+  const { value: terms, outcomes, block, evidence } = await read(preparation.plan, attempts)
+  const choice = await preparation.choose({ terms, block })
 
   const tried = candidates.map((draft, index) => parseDryRun(draft, outcomes[index]))
   const known = choice.drafts.flatMap((draft) => findDryRun(tried, draft) ?? [])
   const isKnown = known.length === choice.drafts.length
   const picked = choice.pick(isKnown ? known : await makeDryRuns(reader, account, choice.drafts))
-  const { approval, operations, intents, calls } = picked
+  const { approval, operations, intents, results } = picked
 
   verifyOperations(intents, operations)
   if (choice.spending) verifyApprovals(choice.spending, approval)
   else if (approval.length > 0) throw new Error('There is an approval of nothing.')
   const refusal = choice.refuse?.(
     picked,
-    calls?.find((call) => call.status === 'reverted'),
+    results?.find((result) => result.status === 'reverted'),
   )
   if (refusal) throw refusal
   const upperEstimate =
     UPPER_GAS_ESTIMATES.approve * BigInt(approval.length) +
-    UPPER_GAS_ESTIMATES[kind.upperEstimate] * BigInt(operations.length)
+    UPPER_GAS_ESTIMATES[preparation.upperEstimate] * BigInt(operations.length)
   return {
-    ...{ approval, operations, intents, calls, choice, block },
+    ...{ approval, operations, intents, results, choice, block },
     evidence: [await evidence()].flat(),
-    ...summariseSimulation(calls, upperEstimate),
+    ...summariseSimulation(results, upperEstimate),
   }
 }

@@ -128,9 +128,9 @@ function pickSignedParts(reply: Reply): object {
   return signed
 }
 
-function agreeOnGas(one: bigint, other: bigint, isOfDryRuns: boolean): bigint | undefined {
+function agreeOnGas(one: bigint, other: bigint, areSame: boolean): bigint | undefined {
   const [least, most] = [min(one, other), max(one, other)]
-  const isTooMuch = most > BLOCK_GAS || (isOfDryRuns && most > least * MAX_GAS_FACTOR)
+  const isTooMuch = most > BLOCK_GAS || (areSame && most > least * MAX_GAS_FACTOR)
   return isTooMuch ? undefined : most
 }
 

@@ -162,16 +162,16 @@ export async function prepareBridgeTransfer(
   const drafts = listApprovalPlans(inputAmount, isInCoin ? inputAmount : allowance).map((needed) => {
     return { approval: encodeApprovals(spending, needed), operations, intents: before }
   })
-  const { approval, calls } =
+  const { approval, results } =
     coin !== undefined && coin < inputAmount
-      ? { approval: [], calls: [WITHOUT_COIN] }
+      ? { approval: [], results: [WITHOUT_COIN] }
       : pickFirstApprovedDryRun(await makeDryRuns(getReader(chainId), account, drafts, POOL_ERRORS))
   verifyApprovals(spending, approval)
   const upperEstimate =
     UPPER_GAS_ESTIMATES.approve * BigInt(approval.length) +
     UPPER_GAS_ESTIMATES.withdrawal * BigInt(before.length) +
     UPPER_GAS_ESTIMATES.bridge
-  return { approval, operations, ...summariseSimulation(calls, upperEstimate) }
+  return { approval, operations, ...summariseSimulation(results, upperEstimate) }
 }
 
 /** Returns the bridge's quote in the form of the API response; amounts are in the tokens' smallest units. */

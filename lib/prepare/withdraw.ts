@@ -42,10 +42,10 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
     },
     onward?.read,
   )
-  const { intents, approval, calls, evidence } = prepared
-  const outcome = outcomeOf(choice.terms, intents.at(-1)?.operation, calls?.at(-1))
+  const { intents, approval, results, evidence } = prepared
+  const outcome = outcomeOf(choice.terms, intents.at(-1)?.operation, results?.at(-1))
   if (!onward) return { ...prepared, ...outcome }
-  const payment = { intents, calls: calls?.slice(approval.length), field: 'amount' } as const
+  const payment = { intents, calls: results?.slice(approval.length), field: 'amount' } as const
   const sum = amount !== 'max' && 'assets' in amount ? { amount: amount.assets } : {}
   const { paid, ...sent } = await onward.send({ ...payment, ...sum })
   const { assets, claimedAssets } = outcome.withdrawal
@@ -65,8 +65,8 @@ function choose(vault: Vault, account: Address, terms: WithdrawalTerms) {
     drafts: draftsOf(vault, intents, proof && [proof.call]),
     pick: pickFirstWorking,
     spending: sharesPulled(vault, intents)[0],
-    refuse: ({ calls, viewed }: DryRun, reverted: { readonly reason: string } | undefined) => {
-      const refusal = calls && !reverted ? undefined : terms.refusal?.(reverted?.reason)
+    refuse: ({ results, viewed }: DryRun, reverted: { readonly reason: string } | undefined) => {
+      const refusal = results && !reverted ? undefined : terms.refusal?.(reverted?.reason)
       if (refusal) return refusal
       if (reverted) return buildVaultRefusal('withdrawal_refused', reverted.reason)
       return proof && !isProven(proof, viewed) ? proof.refusal : undefined

@@ -30,8 +30,8 @@ function buildDeposit({
     refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
     // The recorded times of past settlements only add information to the vault's terms. If they cannot be read, the
     // deposit is still prepared.
-    const progress = records.recallProgress([vault]).catch(() => [])
-    const completeTerms = async (read: ContractTerms) => buildResponseTerms(vault, read, (await progress)[0]?.waits)
+    const recorded = records.recallProgress([vault]).catch(() => [])
+    const completeTerms = async (read: ContractTerms) => buildResponseTerms(vault, read, (await recorded)[0]?.waits)
     // The contract of this endpoint accepts `srcChainId` and `srcToken` only together.
     if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
       if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')

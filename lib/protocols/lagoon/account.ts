@@ -6,7 +6,7 @@ import type { LagoonVault } from './vault.ts'
 /** Builds an account's snapshot from the values that were read from the vault's contract. */
 export function buildLagoonSnapshot(vault: LagoonVault, snapshot: LagoonSnapshot): AccountSnapshot {
   const { account } = snapshot
-  const { state, generation } = snapshot.vault
+  const { vaultState, generation } = snapshot.state
   return {
     shares: () => requireValue(account.shares),
     deposits: async (reader, at) => {
@@ -16,9 +16,9 @@ export function buildLagoonSnapshot(vault: LagoonVault, snapshot: LagoonSnapshot
         claimableAssets: zeroIfPaysNothing(requireValue(account.claimableAssets), claimableShares),
         claimableShares,
         cancelledDeposits: [],
-        depositEpochId: state.depositEpochId,
+        depositEpochId: vaultState.depositEpochId,
         lastDepositRequestId: generation === 'unknown' ? null : account.lastDepositRequestId,
-        isTotalAssetsValid: state.isTotalAssetsValid,
+        isTotalAssetsValid: vaultState.isTotalAssetsValid,
       }
     },
     redemptions: async (reader, at) => {
@@ -28,14 +28,14 @@ export function buildLagoonSnapshot(vault: LagoonVault, snapshot: LagoonSnapshot
         claimableRedeemShares: zeroIfPaysNothing(requireValue(account.redeemableShares), claimableRedeemAssets),
         claimableRedeemAssets,
         cancelledRedemptions: [],
-        redeemEpochId: state.redeemEpochId,
+        redeemEpochId: vaultState.redeemEpochId,
         lastRedeemRequestId: generation === 'unknown' ? null : account.lastRedeemRequestId,
       }
     },
     price() {
-      const assets = requireValue(state.totalAssets) + 1n
-      const supply = requireValue(state.totalSupply) + virtualShares(vault)
-      return { sharePrice: requireValue(state.sharePrice), worth: (shares) => (shares * assets) / supply }
+      const assets = requireValue(vaultState.totalAssets) + 1n
+      const supply = requireValue(vaultState.totalSupply) + virtualShares(vault)
+      return { sharePrice: requireValue(vaultState.sharePrice), worth: (shares) => (shares * assets) / supply }
     },
   }
 }

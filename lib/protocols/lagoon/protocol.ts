@@ -4,8 +4,8 @@ import { joinReadPlans, mapReadPlan } from '../../chain/reader.ts'
 import type { Protocol } from '../protocol.ts'
 import { lagoonAbi } from './abi.ts'
 import { buildLagoonSnapshot } from './account.ts'
+import { chooseLagoonDeposit, computeLagoonRoom } from './deposit.ts'
 import { lagoonBooks } from './ledger.ts'
-import { chooseLagoonDeposit, computeLagoonRoom } from './operations.ts'
 import { readLagoonCancelTerms, readLagoonClaimTerms } from './requests.ts'
 import { NO_CAP, readLagoonAccount, readLagoonSafe, readLagoonState } from './state.ts'
 import { buildLagoonTerms, estimateLagoonDeposit } from './terms.ts'
@@ -16,8 +16,8 @@ import { readLagoonWithdrawalTerms } from './withdrawal.ts'
 export const lagoon: Protocol<LagoonVault> = {
   abi: lagoonAbi,
   describe: (vault) =>
-    mapReadPlan(readLagoonState(vault), ({ generation, version, state, maxCap, hasLagoonViews }) => {
-      const { safe, valuationManager, pendingSilo } = state
+    mapReadPlan(readLagoonState(vault), ({ generation, version, vaultState, maxCap, hasLagoonViews }) => {
+      const { safe, valuationManager, pendingSilo } = vaultState
       const isKnown = generation !== 'unknown' && pendingSilo !== zeroAddress
       if (!vault.isAsync || !isKnown || !safe || !valuationManager || !pendingSilo) {
         if (hasLagoonViews) return { unknownVersion: `Lagoon ${version ?? 'without a version'}` }
@@ -34,12 +34,12 @@ export const lagoon: Protocol<LagoonVault> = {
     }),
   overview: (vault) =>
     mapReadPlan(joinReadPlans(readLagoonState(vault), readLagoonSafe(vault)), ([lagoonState, inSafe]) => {
-      const { state, generation, maxCap } = lagoonState
+      const { vaultState, generation, maxCap } = lagoonState
       return {
-        sharePrice: state.sharePrice ?? undefined,
+        sharePrice: vaultState.sharePrice ?? undefined,
         hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
         terms: buildLagoonTerms(lagoonState, inSafe(lagoonState)),
-        state,
+        state: vaultState,
       }
     }),
   roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
@@ -49,7 +49,7 @@ export const lagoon: Protocol<LagoonVault> = {
     mapReadPlan(
       joinReadPlans(readLagoonAccount(vault, account, payer), readLagoonSafe(vault)),
       ([snapshot, inSafe]) => {
-        const { vault: state, account } = snapshot
+        const { state, account } = snapshot
         return {
           terms: buildLagoonTerms(state, inSafe(state)),
           allowance: requireValue(account.allowance),

@@ -66,9 +66,9 @@ function withdrawalClaim(vault: LagoonVault, snapshot: LagoonSnapshot): ClaimTer
 }
 
 function depositCancel(snapshot: LagoonSnapshot): CancelTerms {
-  const { vault, account } = snapshot
+  const { state, account } = snapshot
   const assets = requireValue(account.pendingAssets)
-  assertCancellable(snapshot, assets, account.lastDepositRequestId === vault.state.depositEpochId)
+  assertCancellable(snapshot, assets, account.lastDepositRequestId === state.vaultState.depositEpochId)
   return {
     name: 'cancelRequestDeposit',
     cancelled: { assets },
@@ -79,10 +79,10 @@ function depositCancel(snapshot: LagoonSnapshot): CancelTerms {
 
 /** Chooses the cancellation of a redemption request, which only version 0.6 has. */
 function withdrawalCancel(snapshot: LagoonSnapshot): CancelTerms {
-  const { vault, account } = snapshot
+  const { state, account } = snapshot
   const shares = requireValue(account.pendingRedeemShares)
-  const isOfThisEpoch = account.lastRedeemRequestId === vault.state.redeemEpochId
-  assertCancellable(snapshot, shares, vault.generation === '0.6' && vault.lifecycle !== 'closed' && isOfThisEpoch)
+  const isOfThisEpoch = account.lastRedeemRequestId === state.vaultState.redeemEpochId
+  assertCancellable(snapshot, shares, state.generation === '0.6' && state.lifecycle !== 'closed' && isOfThisEpoch)
   return {
     name: 'cancelRequestRedeem',
     cancelled: { shares },
@@ -98,12 +98,12 @@ function withdrawalCancel(snapshot: LagoonSnapshot): CancelTerms {
 function assertCancellable(snapshot: LagoonSnapshot, pending: bigint, isCancellable: boolean): void {
   if (pending === 0n) throw new AppError('no_pending_request')
   assertNotPaused(snapshot)
-  if (snapshot.vault.generation !== 'unknown' && !isCancellable)
+  if (snapshot.state.generation !== 'unknown' && !isCancellable)
     throw new AppError('request_can_no_longer_be_cancelled')
 }
 
-function assertNotPaused({ vault }: LagoonSnapshot): void {
-  if (requireValue(vault.state.paused)) throw new AppError('vault_is_paused')
+function assertNotPaused({ state }: LagoonSnapshot): void {
+  if (requireValue(state.vaultState.paused)) throw new AppError('vault_is_paused')
 }
 
 /**

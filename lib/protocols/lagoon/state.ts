@@ -75,7 +75,7 @@ export type LagoonState = {
    */
   readonly valuedAt: bigint | undefined
   readonly rates: LagoonRates | undefined
-  readonly state: VaultState
+  readonly vaultState: VaultState
 }
 
 /** Fee rates in basis points; 0 for a fee that the vault's version does not have. */
@@ -111,7 +111,7 @@ export type LagoonAccount = {
 }
 
 /** State of a vault and of one account in it, at the same block. */
-export type LagoonSnapshot = { readonly vault: LagoonState; readonly account: LagoonAccount }
+export type LagoonSnapshot = { readonly state: LagoonState; readonly account: LagoonAccount }
 
 /** Reads the vault. Parsing never throws: values that the vault does not report are undefined or named in `missing`. */
 export function readLagoonState(vault: ReadableVault): ReadPlan<LagoonState> {
@@ -126,11 +126,14 @@ export function readLagoonAccount(
 ): ReadPlan<LagoonSnapshot> {
   return buildReadPlan(accountReads(vault, account, payer), (snapshot) => {
     const state = parseVault(vault, snapshot)
-    return { vault: state, account: parseAccount(state, snapshot) }
+    return { state, account: parseAccount(state, snapshot) }
   })
 }
 
-/** Reads the assets that the vault can take from its safe, the account that holds the vault's assets; undefined if unknown. */
+/**
+ * Reads the assets that the vault can take from its safe, the account that holds the vault's assets; undefined if
+ * unknown. The plan's value is a function of the vault's state, because the state says whether the safe is still the same.
+ */
 export function readLagoonSafe({
   address,
   asset,
@@ -140,10 +143,10 @@ export function readLagoonSafe({
     balance: buildCall(asset, erc20Abi, 'balanceOf', [safe]),
     allowance: buildCall(asset, erc20Abi, 'allowance', [safe, address]),
   }
-  return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ state }) => {
+  return buildReadPlan({ address, slots: {}, calls }, ({ answers: { balance, allowance } }) => ({ vaultState }) => {
     // The safe in the vault's record may have been replaced since. Its balance and allowance then say nothing about the
     // vault.
-    const isKnown = state.safe === safe && balance !== undefined && allowance !== undefined
+    const isKnown = vaultState.safe === safe && balance !== undefined && allowance !== undefined
     return isKnown ? min(balance, allowance) : undefined
   })
 }
@@ -226,7 +229,7 @@ function parseVault(
     totalAssetsExpiration: stored(bits(words.totalAssetsTimes, 0n, 128n)),
     valuedAt: stored(words.lastFeeTime),
     rates: ratesOf(generation, answers),
-    state: buildVaultState({
+    vaultState: buildVaultState({
       symbol: answers.symbol,
       decimals: vault.shareDecimals,
       asset: vault.asset,
@@ -282,7 +285,7 @@ function parseAccount(
 export async function readClaimableShares(
   reader: ChainReader,
   vault: LagoonVault,
-  { vault: { generation }, account }: LagoonSnapshot,
+  { state: { generation }, account }: LagoonSnapshot,
   at: bigint,
 ): Promise<bigint> {
   if (account.claimableShares !== undefined) return account.claimableShares
@@ -306,7 +309,7 @@ export async function readClaimableShares(
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
-  { vault: { generation }, account }: LagoonSnapshot,
+  { state: { generation }, account }: LagoonSnapshot,
   at: bigint,
 ): Promise<bigint> {
   if (account.redeemableAssets !== undefined) return account.redeemableAssets

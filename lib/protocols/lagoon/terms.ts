@@ -2,7 +2,7 @@ import { max, min } from '../../core/bigint.ts'
 import { LAST_SECOND, toDate } from '../../core/time.ts'
 import type { DepositTerms } from '../protocol.ts'
 import { type ContractTerms, formatPercent } from '../terms.ts'
-import { computeLagoonRoom } from './operations.ts'
+import { computeLagoonRoom } from './deposit.ts'
 import { feeOn, type LagoonState, virtualShares } from './state.ts'
 import type { LagoonVault } from './vault.ts'
 
@@ -11,8 +11,8 @@ import type { LagoonVault } from './vault.ts'
  * assets; undefined if unknown.
  */
 export function buildLagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ContractTerms {
-  const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, state } = vault
-  const isValid = state.isTotalAssetsValid === true
+  const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, vaultState } = vault
+  const isValid = vaultState.isTotalAssetsValid === true
   const paysAtOnce = lifecycle === 'closed' || (isValid && vault.syncModePaysRedemptions)
   return {
     entry: isValid && vault.syncModeTakesDeposits ? 'instant' : 'request',
@@ -41,9 +41,9 @@ export function buildLagoonTerms(vault: LagoonState, inSafe: bigint | undefined)
 /** Returns functions that estimate a deposit at the present price. `sharesFor` subtracts the entry fee from the shares. */
 export function estimateLagoonDeposit(
   vault: LagoonVault,
-  { rates, state }: LagoonState,
+  { rates, vaultState }: LagoonState,
 ): Pick<DepositTerms, 'sharesFor' | 'worth'> {
-  const { totalAssets, totalSupply } = state
+  const { totalAssets, totalSupply } = vaultState
   if (totalAssets === null || totalSupply === null || !rates) return { sharesFor: () => null, worth: () => null }
   const [assets, supply] = [totalAssets + 1n, totalSupply + virtualShares(vault)]
   return {
@@ -57,7 +57,7 @@ export function estimateLagoonDeposit(
 
 /** Returns the amount of assets that the vault still accepts: 0 if paused or closed, null without a cap, undefined if unknown. */
 function roomIn(vault: LagoonState): bigint | null | undefined {
-  const { paused, totalAssets, pendingDeposits } = vault.state
+  const { paused, totalAssets, pendingDeposits } = vault.vaultState
   if (paused || vault.lifecycle !== 'open') return 0n
   if (totalAssets === null || pendingDeposits === null) return undefined
   const room = computeLagoonRoom(vault)
@@ -68,8 +68,8 @@ function roomIn(vault: LagoonState): bigint | null | undefined {
  * Returns the amount of assets that can be withdrawn now; null without a limit, undefined if unknown. A closed vault
  * holds the assets of all its shares. An open vault pays from its safe, which may also hold other funds.
  */
-function liquidityIn({ lifecycle, state }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {
-  if (state.paused || !paysAtOnce) return 0n
+function liquidityIn({ lifecycle, vaultState }: LagoonState, paysAtOnce: boolean, inSafe: bigint | undefined) {
+  if (vaultState.paused || !paysAtOnce) return 0n
   if (lifecycle === 'closed') return null
-  return inSafe === undefined || state.totalAssets === null ? undefined : min(inSafe, state.totalAssets)
+  return inSafe === undefined || vaultState.totalAssets === null ? undefined : min(inSafe, vaultState.totalAssets)
 }

@@ -46,7 +46,7 @@ export function readLagoonWithdrawalTerms(
     joinReadPlans(readLagoonAccount(vault, account), readLagoonSafe(vault)),
     ([snapshot, safe]) =>
       async (reader, at) => {
-        const { vault: state, account } = snapshot
+        const { state, account } = snapshot
         const [claimableShares, redeemableAssets] = await Promise.all([
           readClaimableShares(reader, vault, snapshot, at),
           readRedeemableAssets(reader, vault, snapshot, at),
@@ -88,7 +88,7 @@ function ratesOf({ generation, rates }: LagoonState): Rates {
  */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault } = terms
-  if (requireValue(vault.state.paused)) throw new AppError('vault_is_paused')
+  if (requireValue(vault.vaultState.paused)) throw new AppError('vault_is_paused')
   if (vault.generation === 'unknown') throw new AppError('unsupported_vault_version')
   switch (vault.lifecycle) {
     case 'open':
@@ -106,7 +106,7 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: Withdrawal
  */
 function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
   const { vault, account, rates, liquidity = 0n } = terms
-  if (!vault.syncModePaysRedemptions || !vault.state.isTotalAssetsValid) return undefined
+  if (!vault.syncModePaysRedemptions || !vault.vaultState.isTotalAssetsValid) return undefined
   const shares = sharesFor(terms, amount, rates, account.shares)
   if (shares === 0n || shares > account.shares) return undefined
   const paid = payment(terms, shares, rates)
@@ -121,7 +121,10 @@ function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): W
  */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
   const { vault, account, settled, rates } = terms
-  if (requireValue(account.pendingRedeemShares) > 0n && account.lastRedeemRequestId !== vault.state.redeemEpochId) {
+  if (
+    requireValue(account.pendingRedeemShares) > 0n &&
+    account.lastRedeemRequestId !== vault.vaultState.redeemEpochId
+  ) {
     throw new AppError('previous_withdrawal_request_not_settled')
   }
   const all = account.shares + settled.claimableShares
@@ -194,8 +197,8 @@ function payment(terms: LagoonWithdrawalState, shares: bigint, rates: Rates) {
   return { assets, value: worth(shares), haircut: worth(net) - assets }
 }
 
-function priceIn({ vault: { state }, virtualShares: extra }: LagoonWithdrawalState) {
-  return { assets: requireValue(state.totalAssets) + 1n, supply: requireValue(state.totalSupply) + extra }
+function priceIn({ vault: { vaultState }, virtualShares: extra }: LagoonWithdrawalState) {
+  return { assets: requireValue(vaultState.totalAssets) + 1n, supply: requireValue(vaultState.totalSupply) + extra }
 }
 
 /**

@@ -68,7 +68,7 @@ describe('Approvals', () => {
       .filter(([allowance, amount]) => allowance < amount && allowance > 0n)
     const dryRunOf = (approval: number, status?: 'success' | 'reverted'): DryRun => ({
       ...{ approval: Array.from({ length: approval }, () => APPROVAL), operations: [], intents: [], viewed: [] },
-      calls:
+      results:
         status &&
         Array.from({ length: approval }, () => ({
           ...{ gasUsed: 1n, reason: 'no' },
