@@ -184,7 +184,8 @@ function explainedTransfers(
   const explained = new Set<VaultEvent>()
   const isBetweenOwners = ({ args: { from, to } }: TransferEvent) =>
     books.isOwner(vault, from) && books.isOwner(vault, to)
-  // Transfers from or to the vault are matched first, because the vault's own events explain such transfers.
+  // Transfers between owners are sorted last. An event of the vault, for example a deposit, usually explains a transfer
+  // from or to the vault itself.
   const transfers = events
     .filter(isShareTransfer)
     .toSorted((one, other) => Number(isBetweenOwners(one)) - Number(isBetweenOwners(other)))

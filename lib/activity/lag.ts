@@ -10,9 +10,9 @@ type Moments = {
 }
 
 /**
- * Returns the seconds by which the records lag behind the chain's latest block. If all nodes have stalled, that block
- * is too old. The lag behind the current time, minus the seconds until a block is final, is then larger and is
- * returned.
+ * Returns the seconds by which the last recorded block lags behind the chain's latest block. If all nodes have stalled,
+ * the latest block they report is too old. The lag is therefore at least the age of the last recorded block, minus the
+ * seconds until a block is final.
  */
 export function computeLagSeconds({ finality }: Pick<EvmChain, 'finality'>, { recorded, head, now }: Moments): number {
   const byClock = Math.floor(now / 1000) - finality.seconds - Number(recorded)

@@ -15,12 +15,10 @@ export const LatestNotice = z.object({
   /** Transaction of the event; null if none caused it, for example for a settlement seen only in the vault's state. */
   transactionHash: HashText.nullable().optional(),
   timestamp: Timestamp,
-  /**
-   * `account`: account of the event. `id`: id of its deposit or withdrawal, null if unknown. `version`: version of the
-   * payload.
-   */
   account: Address.optional(),
+  /** Id of the deposit or withdrawal; null if unknown. */
   id: z.string().nullable().optional(),
+  /** Version of the event's payload. */
   version: z.number().int().optional(),
 })
 export type LatestNotice = z.output<typeof LatestNotice>

@@ -8,15 +8,15 @@ const MissedOfKind = z.object({
   /** Id of the newest request that a proposed valuation of the vault would settle; absent before the first proposal. */
   proposedId: Amount.optional(),
   /**
-   * Value of `proposedId` at each settlement of the vault that left requests of this kind unsettled. A settlement that
+   * Value of `proposedId` at each settlement that did not include the pending requests of this kind. A settlement that
    * includes requests of this kind empties the list.
    */
   missedIds: z.array(Amount),
 })
 
 /**
- * Settlements that left requests of a kind (deposit, withdrawal) unsettled. Only vaults with settlement events have
- * such data.
+ * Settlements of a vault that did not include its pending requests, by kind of request (deposit, withdrawal). Only
+ * vaults with settlement events have such data.
  */
 export const MissedSettlements = z.partialRecord(RequestKind, MissedOfKind)
 export type MissedSettlements = z.output<typeof MissedSettlements>
@@ -61,8 +61,9 @@ export function addMissedSettlements(
 }
 
 /**
- * Counts the settlements that should have included a pending request but did not settle it. Each settlement ends an
- * epoch, and epoch ids grow in steps of two. The distance of the ids therefore limits the count.
+ * Counts the settlements that should have included a pending request but did not. Each settlement ends an epoch, and
+ * epoch ids grow in steps of two. The count is therefore at most half the distance from the request's id to the vault's
+ * epoch id.
  */
 export function countMissedSettlements(
   missed: MissedSettlements[RequestKind],

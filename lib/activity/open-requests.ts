@@ -47,8 +47,8 @@ export function buildRequestName({ kind, requestId, account }: RequestKey): stri
 
 /**
  * Finds the requests that ledger entries open or cancel. The last entry about a request decides whether it is open. In
- * vaults with settlement events, a cancellation closes the whole request. In other vaults, the scheduled job reads the
- * remaining amount from the contract (`isAsked`).
+ * vaults with settlement events, a cancellation closes the whole request. In other vaults a cancellation is ignored
+ * here, and `isAsked` is true. The scheduled job then reads the remaining amount from the contract.
  */
 export function findOpenRequests(
   entries: readonly LedgerEntry[],

@@ -13,10 +13,11 @@ export type Position = {
   readonly earnedAssets: bigint
   readonly depositCount: number
   /**
-   * Dates of the first and last deposit that was not cancelled. Without such a deposit, both are the date of the first
-   * ledger entry that moved assets or shares.
+   * Date of the first deposit that was not cancelled. Without such a deposit, date of the first ledger entry that moved
+   * assets or shares.
    */
   readonly startDate: Date
+  /** Date of the last deposit that was not cancelled; equal to `startDate` without such a deposit. */
   readonly lastDepositDate: Date
   readonly statusBreakdown: { readonly pending: number; readonly claimable: number; readonly completed: number }
 }

@@ -3,8 +3,8 @@ import { min } from '../core/bigint.ts'
 import { allotToNewest, divideProRata } from './parts.ts'
 
 /**
- * Event in the queue of an account's requests: a request, a cancellation or a claim. `given` is in the unit that a
- * claim pays, other amounts in the unit that was requested.
+ * Event in the queue of an account's requests: a request, a cancellation or a claim. `given` is the amount that a claim
+ * paid, in the claim's unit (asset or share). All other amounts are in the request's unit.
  */
 export type QueueEvent<Entry> =
   | { readonly request: Entry; readonly amount: bigint }
@@ -16,12 +16,11 @@ export type QueuedRequest<Entry> = {
   readonly entry: Entry
   cancelled: bigint
   standing: bigint
-  /**
-   * `claimed`: claimed part of the request. `given`: amount that its claims paid. `claimTransactionHash`: the last
-   * claim's transaction, null before the first claim.
-   */
+  /** Claimed part of the request. */
   claimed: bigint
+  /** Amount that the claims of the request paid. */
   given: bigint
+  /** Transaction of the last claim; null before the first claim. */
   claimTransactionHash: Hash | null
 }
 

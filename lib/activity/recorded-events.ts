@@ -59,7 +59,10 @@ const StoredEvents = z.looseObject({
 })
 type StoredEvents = z.output<typeof StoredEvents>
 
-/** Maximum number of events of a transaction that is stored as a whole for each affected account. */
+/**
+ * Maximum number of events in a transaction that is stored completely for each affected account. For a larger
+ * transaction, only the events that name the account are stored.
+ */
 const MAX_WHOLE = 20
 /** Maximum number of events in one stored item: about 20 KB. */
 const ITEM_EVENTS = 100

@@ -25,8 +25,9 @@ type StatusRequest = {
 }
 
 /**
- * Reading of an account's deposit requests or withdrawal requests. `of` selects the function that reads these requests
- * from the account's data. `amounts` returns the requests' amounts, the last request's id and the vault's epoch.
+ * Kind of requests (deposit or withdrawal), with the functions that read an account's requests of this kind. `of`
+ * returns, from the account's data, the function that reads the requests. `amounts` returns the requests' amounts, the
+ * last request's id and the vault's epoch.
  */
 type Kind<R> = {
   readonly kind: RequestKind

@@ -54,13 +54,12 @@ export const VaultProgress = KnownPrices.extend({
   askedUpTo: z.partialRecord(RequestKind, OpenRequest).optional(),
   /** Events in non-final blocks that were published to clients, or are about to be, in order of detection. */
   latest: z.array(LatestNotice).max(MAX_LATEST_NOTICES).optional(),
-  /**
-   * `isFinal`: true if the vault is paused in final blocks. `change`: a pause or resumption that is not final yet.
-   * `since`: first block at which the scheduled job saw that change.
-   */
+  /** Pause state of the vault, as the scheduled job knows it; absent before the job's first read of that state. */
   paused: z
     .object({
+      /** True if the vault is paused in final blocks. */
       isFinal: z.boolean(),
+      /** Pause or resumption that is not final yet. `since` is the first block at which the scheduled job saw it. */
       change: z.object({ since: StoredBlock, isPublished: z.boolean() }).optional(),
     })
     .optional(),

@@ -173,8 +173,8 @@ async function postOfAccount(
   const last = moved.at(-1)?.location.blockNumber
   if (last === undefined) return valueAndDeriveEntries(vault, progress, own)
   const all = inOrder([...(await readPriceEvents(on, followed, last)), ...own])
-  // Up to the block of the account's last share transfer, `all` has every event that changes the price. In later blocks
-  // it has only the account's events, so these are valued separately.
+  // `all` has every event that changes the price, up to the block of the account's last share transfer. Of later blocks
+  // it has only the account's own events. These are valued separately, because price changes may be missing.
   const isBefore = ({ location }: VaultEvent) => location.blockNumber <= last
   const before = valueAndDeriveEntries(vault, progress, all.filter(isBefore))
   const after = valueAndDeriveEntries(

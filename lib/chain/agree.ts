@@ -103,8 +103,8 @@ export function createAgreementOf(
     const heads = oldestHeads(pair)
     const simulator = pair[0].canSimulate === pair[1].canSimulate ? undefined : pair.find((one) => one.canSimulate)
     let last: readonly Attempt<unknown>[] = pair
-    // The first try reads at the older latest block. The second try reads a few blocks earlier, because some nodes behind a URL may not
-    // have that latest block yet.
+    // The first try reads at the older of the two hosts' latest blocks. The second try reads a few blocks earlier,
+    // because some nodes behind a URL may not have that block yet.
     for (const isEarlier of heads.size > 0 ? [false, true] : []) {
       const fixed = { heads, isEarlier, newest: newestOf(pair), simulators: simulator?.seats ?? [] }
       const again = await gather(lists, { work, now, fixed })

@@ -42,8 +42,8 @@ export function maxNodeLag({ blockSeconds }: EvmChain): bigint {
 }
 
 /**
- * Starts a search for the first block at or after a time, which is not after `head`. `pace` is the expected number of
- * seconds between blocks.
+ * Starts a search for the first block at or after a time. `head` must be a block at or after that time. `pace` is the
+ * expected number of seconds between blocks.
  */
 export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {
   return { high: { ...head }, pace, step: 1n, isSlow: false }

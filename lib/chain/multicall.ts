@@ -26,8 +26,8 @@ const AGGREGATE3 = '0x82ad56cb'
 /** Hexadecimal digits of a 32-byte word. */
 const WORD = 64
 /**
- * Low digits of a word that a count or offset may use. All digits above must be 0, because a larger number is no safe
- * integer.
+ * Maximum number of hexadecimal digits of a count or an offset. The other digits of its 32-byte word must be 0, because
+ * a larger number is no safe integer.
  */
 const LOW_DIGITS = 14
 const HIGH_ZEROS = '0'.repeat(WORD - LOW_DIGITS)

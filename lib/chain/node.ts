@@ -17,8 +17,9 @@ export type Node = ReturnType<typeof createNode>
 
 type SendOptions = RpcOptions & { readonly signal: AbortSignal }
 
-/** Maximum calls, and maximum characters, of one HTTP request to a node. A node's refusals lower the two limits for that node. */
+/** Maximum number of calls in one HTTP request to a node. Refusals lower this limit for the node that refuses. */
 const MAX_CALLS = 500
+/** Maximum number of characters in one HTTP request to a node. Refusals lower this limit for the node that refuses. */
 const MAX_CHARACTERS = 1_000_000
 /** Number of characters above which a refused HTTP request counts as too long, rather than as having too many calls. */
 const LARGE = 200_000
@@ -37,8 +38,8 @@ const WholeError = z.object({ error: NodeError })
 const Newest = z.object({ number: z.string() })
 
 /**
- * Names of learnt limits. Limits on the age of blocks have one name for each RPC method. Limits on optional features
- * have the name of the feature.
+ * Names of a node's learnt limits. Limits on the age of blocks are named after the RPC method instead, and limits on
+ * optional features after the feature.
  */
 const CALLS = 'calls'
 const CHARACTERS = 'characters'
@@ -184,8 +185,9 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
   }
 
   /**
-   * Sends the second half of the calls first, because later calls usually concern newer blocks. Then sends those calls
-   * of the first half whose blocks the node may still have.
+   * Sends calls again after the node refused their batch because of blocks that are too old. The second half goes
+   * first, because later calls usually concern newer blocks. Then come those calls of the first half whose blocks the
+   * node may still have.
    */
   async function sendNewerHalf(
     requests: readonly RpcRequest[],

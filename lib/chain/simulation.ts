@@ -143,7 +143,7 @@ export function parseSimulatedBlocks(
 
 /**
  * Returns the gas and the result of simulated transactions. Gas is the sum of the transactions plus a margin of 15 %.
- * Gas is `upperEstimate` if a transaction reverted or `calls` is undefined.
+ * If a transaction reverted, or the node could not simulate (`calls` is undefined), gas is `upperEstimate`.
  */
 export function summariseSimulation(
   calls: readonly SimulatedTransaction[] | undefined,

@@ -4,7 +4,7 @@ import type { AggregateCall } from './multicall.ts'
 /** EVM program that replaces a contract's code in a call. It returns the storage words of the slots in its calldata. */
 const STORAGE_PROGRAM: Hex = '0x5f5b8035548152602001803611600157365ff3'
 
-/** Number of hexadecimal digits in a request that the replacement of one contract's code takes. */
+/** Number of hexadecimal digits that the replacement of one contract's code adds to an RPC request. */
 export const OVERRIDE_DIGITS = STORAGE_PROGRAM.length
 
 /** Encodes the call that reads storage words of a contract. The call works only together with `buildCodeOverrides`. */

@@ -101,8 +101,8 @@ function nameOf({ address }: VaultOnChain, account: Address): string {
 }
 
 /**
- * Adds to a webhook event the deposit or withdrawal that it concerns. A reverting event keeps its id only if the
- * deposit or withdrawal was read, or if the account no longer has it.
+ * Adds to a webhook event the deposit or withdrawal that it concerns. A reverting event keeps the id of its deposit or
+ * withdrawal only if that was read, or if the account no longer has it.
  */
 function withEntry(notice: Notice, shown: AccountEvents | undefined, lowest: number): Notice {
   if (!isEntryNotice(notice)) return notice

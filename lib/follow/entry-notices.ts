@@ -108,7 +108,8 @@ function describe(entry: LedgerEntry, before: Entries): Described | undefined {
     }
     case 'paid': {
       const requests = before && matchPayments([...before, entry]).get(entry)
-      // The paid assets belong to another account's requests, so this account gets no event.
+      // A payment that completes none of this account's requests is for another account's requests. This account then
+      // gets no event.
       if (before && !requests) return undefined
       const parts = requests?.map((request) => {
         return { id: buildEntryId(request), assets: request.assets, shares: request.shares }
@@ -131,7 +132,7 @@ export function needsEarlierEntries(entry: LedgerEntry): boolean {
 
 /** Fields that all webhook events of one settlement share. */
 export type SettlementFields = Pick<LedgerEntry, 'chainId' | 'vault' | 'blockNumber' | 'timestamp'> & {
-  /** Start of the keys of the settlement's webhook events. */
+  /** Text with which the key of each webhook event of the settlement begins. */
   readonly key: string
   readonly transactionHash: Hash | null
 }

@@ -105,8 +105,8 @@ function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
 }
 
 /**
- * Builds the common fields of webhook events for a settlement that no event announced. The events' keys continue with
- * the request and its amount.
+ * Builds the fields that all webhook events of a settlement share, for vaults without settlement events. `key` is only
+ * the beginning of the events' keys. Each key continues with the request and its amount.
  */
 function toSettledAt(at: Omit<SettlementFields, 'key'>): SettlementFields {
   return { ...at, key: `${at.chainId}#${at.vault}` }

@@ -22,7 +22,7 @@ export function toLatestNotice(notice: Notice, hashes: BlockHashes, version: num
 /** Hashes of non-final blocks, by block number. */
 export type BlockHashes = ReadonlyMap<number, Hash>
 
-/** Builds the webhook event that reverts a published non-final event. Both have the same version. */
+/** Builds the webhook event that reverts a published non-final event. It has the version of the reverted event. */
 export function buildRevertedNotice(
   { chainId, address }: VaultKey,
   { key, kind, timestamp, account, id = null, version = 0 }: LatestNotice,

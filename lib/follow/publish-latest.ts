@@ -14,7 +14,10 @@ import { deriveNewEntries, type Run, saveProgress, selectNewEvents, startVaultRu
 import { readSlice, SLICE_EVENTS } from './slice.ts'
 import { collectBlockHashes, findNotices } from './slice-notices.ts'
 
-/** Maximum number of vaults with many events that a run leaves out. Each costs about one call, so the run then stops reading. */
+/**
+ * Maximum number of vaults that a run leaves out because they have too many events. Each costs about one call, so at
+ * this number the run reads no more non-final events.
+ */
 const MAX_LEFT_OUT = 20
 
 /**
@@ -87,8 +90,9 @@ type Latest = {
 }
 
 /**
- * Finds the keys of published events whose blocks the chain no longer has. Reads only the blocks of events that this
- * run does not find. A block that the node does not know is gone only if the transaction is now in another block.
+ * Finds the keys of published events whose blocks the chain no longer has. Published events that are also in `found`
+ * still exist, so their blocks are not read. If the node does not know an event's block, the event counts as gone only
+ * if its transaction is now in another block.
  */
 async function findGone({ reader }: Run, found: readonly Latest[]): Promise<ReadonlySet<string>> {
   const missing = found.flatMap(({ vaultRun, notices }) => {

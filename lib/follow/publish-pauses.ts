@@ -48,7 +48,9 @@ function followPause(
   const keep = (state: Paused) => ({ begun: state, published: state, notices: [] })
   if (!paused) return keep({ isFinal: isPaused })
   const { isFinal, change } = paused
-  // A block not after the change, or not after the last final block, comes from a node that lags. The known state is then kept.
+  // A state counts only if it was read later than the pause or resumption that is not final yet (`change`). Without
+  // such a change, it must be read later than the last final block. Otherwise the node lags, and the known state is
+  // kept.
   if (block.number <= (change?.since.number ?? final.number)) return keep(paused)
   const type = isFinal ? 'vault.resumed' : 'vault.paused'
   const { since } = change ?? { since: { number: block.number, timestamp: block.timestamp } }

@@ -11,8 +11,12 @@ import { leaveForNextRun, type Run, type VaultRun } from './run.ts'
 const BATCH_SIZE = 500
 /** Maximum number of batches of vaults without backlog that are read in parallel. */
 const MAX_BATCHES = 4
-/** Factors by which a vault's range of blocks shrinks after a failed read and grows after a successful one. */
+/**
+ * Divisor of the number of blocks per read, after a read of a single vault has failed for another reason than a
+ * timeout.
+ */
 const SHRINK = 1_000
+/** Factor by which the number of blocks per read grows after a successful read. */
 const GROW = 10
 const MAX_FAILURES = 100
 /** Divisor of the number of blocks after a read that took too long. The next read then has at most 10,000 blocks. */

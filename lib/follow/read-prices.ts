@@ -20,9 +20,9 @@ type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEven
 
 /**
  * Reads share prices that no event reports, and values of transferred shares, in one HTTP request. Reads the price
- * after the last deposit or withdrawal of each hour, unless a price from the hour before it is known. Returns the
- * vaults with the prices, and with their events, to which values are added. Leaves out values that the node cannot
- * return, because most nodes keep only the states of the last 128 blocks.
+ * after the last deposit or withdrawal of each hour. Skips that read if a known price is less than an hour older.
+ * Returns the vaults with the prices, and with their events, to which values are added. Leaves out values that the node
+ * cannot return, because most nodes keep only the states of the last 128 blocks.
  */
 export async function readPrices(
   run: Run,

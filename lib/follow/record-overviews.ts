@@ -9,9 +9,10 @@ import type { Run, VaultRun } from './run.ts'
 
 /**
  * Each vault's stored price and state is refreshed once an hour, and a run starts every minute. A run therefore
- * refreshes at most a sixtieth of the known vaults. It also refreshes new vaults, but at most 25 vaults in total.
+ * refreshes at most a sixtieth of the known vaults.
  */
 const REFRESH_PARTS = 60
+/** Maximum number of vaults whose stored price and state a run refreshes, new vaults included. */
 const MAX_REFRESHED = 25
 
 /** Records the vault states that have changed. Also records the states and prices of vaults whose hourly refresh is due. */

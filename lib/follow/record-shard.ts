@@ -50,7 +50,8 @@ export async function recordShard(dependencies: ShardServices, of: OfRun, until:
       const { entries: newEntries, prices: newPrices, states: newStates } = report
       report = { ...report, entries: entries + newEntries, prices: prices + newPrices, states: states + newStates }
     } catch (error) {
-      // An earlier read has succeeded, so its report is returned.
+      // The repeated read has failed, but an earlier read succeeded. The failure is only logged, and the earlier report
+      // is returned.
       logger.warn('repeated read of the chain failed', { chainId: of.chainId, reason: String(error) })
       break
     }

@@ -76,7 +76,7 @@ export async function refreshVaults(dependencies: RunServices, vaults: readonly 
   )
   await recordEvents(run)
   if (overviews && overviews.block.number > final.number) await recordOverviews(run, overviews)
-  // Pauses were read at the chain's latest block, so their webhook events come after those of all earlier blocks.
+  // Events in non-final blocks are published before pauses, because pauses were read at the chain's latest block.
   const latest = await toResult(publishLatestEvents(run, head))
   if (overviews) await publishPauses(run, overviews)
   await saveProgress(run, listUnsavedVaultRuns(run))

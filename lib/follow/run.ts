@@ -148,8 +148,8 @@ export function listUnsavedVaultRuns({ vaultRuns, final, inTurn }: Run): VaultRu
     if (progress.paused !== saved?.paused) return true
     if (saved?.timestamp === undefined || progress.timestamp === undefined) return true
     if (progress.state !== saved.state || progress.refreshedAt !== saved.refreshedAt) return true
-    // A vault with blocks left to read is written after SILENT_SECONDS, so that a later run does not read the same
-    // blocks again.
+    // A vault that is recorded up to the final block, and whose turn it is not, is written only once an hour. Any other
+    // vault is written after SILENT_SECONDS, so that a later run does not repeat its reads.
     const isSilent = !inTurn.has(vaultRun) && progress.through >= Number(final.number)
     return progress.timestamp - saved.timestamp >= (isSilent ? HOUR_SECONDS : SILENT_SECONDS)
   })

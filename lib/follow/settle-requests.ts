@@ -137,7 +137,7 @@ function claimedOf(line: Line): bigint {
 
 /**
  * Divides an amount between the requests of an account's queue, oldest first. Skips the queue's first `until - amount`
- * units. `total` is part of each key and makes it unique.
+ * units. `total` becomes part of the key of each webhook event, so that the key is unique.
  */
 function divide(
   line: Line,

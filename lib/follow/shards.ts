@@ -10,8 +10,8 @@ export const Shard = z.string().regex(/^[01]{0,160}$/)
 export type Shard = z.output<typeof Shard>
 
 /**
- * Enqueues groups of vaults (shards), each for a separate run. `askedAt` is the current time in epoch milliseconds;
- * late messages are dropped. After an error, some groups may not be enqueued.
+ * Enqueues groups of vaults (shards), each for a separate run. `askedAt` is the current time in epoch milliseconds. A
+ * message that arrives too long after that time is dropped. After an error, some groups may not be enqueued.
  */
 export type EnqueueShards = (
   messages: readonly { readonly chainId: number; readonly shard: Shard; readonly askedAt: number }[],

@@ -19,22 +19,22 @@ export const Attempts = z.object({
   /** Registration time of the webhook. A URL that is registered again starts with new attempts. */
   createdAt: Timestamp,
   /**
-   * Number of consecutive failures that suggest the server is down. `downFrom` is the lowest sequence number of the
-   * events that failed in this way.
+   * Number of consecutive failed deliveries that suggest the server is down. A success resets it to 0, and so does the
+   * refusal of an event by a working server.
    */
   downs: z.number().int(),
+  /** Lowest sequence number of the events in the deliveries that `downs` counts. */
   downFrom: z.number().int().optional(),
-  /**
-   * Number of events that failed at their first attempt since the last successful delivery. `computeFailingSince` is the time
-   * of the first failure since that delivery.
-   */
+  /** Number of events that failed at their first attempt since the last successful delivery. */
   untaken: z.number().int(),
+  /** Time of the first failure since the last successful delivery. */
   failingSince: Millis.optional(),
   lastFailure: z.object({ at: Millis, reason: SendFailure, status: z.number().int().optional() }).optional(),
   /** Events that will be sent again, each with a message in the queue, by sequence number. */
   waiting: z.record(z.string(), Waiting),
-  /** Events that were given up last. `givenUpBefore` is the number of events that were given up earlier. */
+  /** Newest events that were given up, at most `MAX_GIVEN_UP`. */
   givenUp: z.array(AbandonedEvent),
+  /** Number of older given up events, for which `givenUp` has no room. */
   givenUpBefore: z.number().int(),
 })
 export type Attempts = z.output<typeof Attempts>
@@ -86,8 +86,9 @@ const GONE = 410
 const QUEUED_MS = 14 * DAY_MS
 /** Maximum number of a webhook's failed events in the queue; further ones are given up. SQS allows 120,000 received messages in a queue. */
 const MAX_WAITING = 100
-/** Maximum number of given up events that are listed, and the milliseconds for which the log keeps events. */
+/** Maximum number of a webhook's given up events that are listed. Older ones are only counted. */
 const MAX_GIVEN_UP = 100
+/** Milliseconds after which a given up event is no longer listed. By then the log has deleted the event. */
 const GIVEN_UP_MS = 30 * DAY_MS
 
 function createAttempts(createdAt: Date): Attempts {
@@ -113,7 +114,7 @@ export function listUndeliveredEvents({ waiting, ...attempts }: Attempts, now: n
   return [...waits, ...listGivenUpEvents(attempts, now).map(({ sequence, page }) => ({ sequence, page }))]
 }
 
-/** Resets a webhook's delivery attempts, so that all these events are due at `now`, as if never sent. */
+/** Resets a webhook's delivery attempts. The undelivered events (`untaken`) are then due at `now`, as if never sent. */
 export function resetAttempts(
   { createdAt, lastFailure }: Attempts,
   untaken: readonly EventLogKey[],
@@ -148,9 +149,9 @@ export function computePauseMs(attempt: number, random: () => number): number {
 type AttemptContext = { readonly now: number; readonly random: () => number; readonly isBehind: boolean }
 
 /**
- * Decides the consequences of one or more parallel attempts. A refused event waits with its own message in the queue.
- * If the server is down or requests a pause, the webhook is behind. Its events then stay in the log until a retry sends
- * them.
+ * Decides the consequences of one or more parallel attempts. An event that the server refuses keeps a message in the
+ * queue and is sent again later. If the server is down or requests a pause, the webhook is behind. Undelivered events
+ * then stay in the log until a retry sends them.
  */
 export function settleAttempts(
   before: Attempts,

@@ -249,8 +249,9 @@ function createWebhookHandlers(
   }
 
   /**
-   * Sends nothing, because the webhook is behind or disabled and gets events from the log later. Events that were
-   * refused before keep waiting with their own messages.
+   * Handles event messages of a webhook that is behind or disabled, and sends no events. The webhook gets the events
+   * later, so their messages are dropped. A webhook that is only behind may have refused an event before. The message
+   * of such an event is delayed instead. Returns the messages that SQS must deliver again.
    */
   async function leaveToLog(
     webhook: Webhook,
@@ -264,8 +265,8 @@ function createWebhookHandlers(
     const from = webhook.behind?.from ?? Number.POSITIVE_INFINITY
     const before = others.filter(({ message }) => message.sequence < from)
     if (before.length > 0) {
-      // Possibly no run has sent the webhook the events in `before`. The next retry must start at the first of these
-      // events.
+      // The events in `before` precede the start of the next retry, and possibly no run has sent them. The retry must
+      // therefore start at the first of them.
       const lowest = Math.min(...before.map(({ message }) => message.sequence))
       const changed = await change(webhook, (current) => {
         if (isLiveWebhook(current) || (current.behind && current.behind.from <= lowest)) return current
@@ -273,7 +274,7 @@ function createWebhookHandlers(
       })
       if (changed && isLiveWebhook(changed)) return received
     }
-    // A disabled webhook is sent these events once it is enabled, so the messages are dropped.
+    // Once a disabled webhook is enabled, it gets all undelivered events. Their messages are therefore dropped now.
     if (webhook.disabledAt) return []
     await Promise.all(waiting.map((one) => postponeMessage(one, computePauseMs(one.receives, random))))
     return waiting

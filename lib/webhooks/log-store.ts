@@ -30,7 +30,10 @@ const MARK_MS = 40 * DAY_MS
 /** Position of an event in its client's log. */
 export type EventLogKey = {
   readonly sequence: number
-  /** Sequence number of the first event on its page, by which the page is found. */
+  /**
+   * Sequence number of the first event on the log page that contains this event. The key of the page contains this
+   * number.
+   */
   readonly page: number
 }
 
@@ -131,7 +134,8 @@ export function eventLogStore(table: Table) {
     async markQueued(clientId: string, queued: number): Promise<void> {
       const change = { changes: [set('queued', queued)], when: is('queued', '<', queued) }
       await table.update(headKey(clientId), change).catch((error: unknown) => {
-        // A conflict means that another run is appending. The next run then queues these events again, and records the number.
+        // A conflict means that another run is appending events. `queued` then stays unchanged, and the next run queues
+        // these events again.
         if (!(error instanceof Error && error.name === 'TransactionConflictException')) throw error
       })
     },
@@ -148,7 +152,7 @@ export function eventLogStore(table: Table) {
     async list(clientId: string, from: ListFrom): Promise<LoggedEvent[]> {
       for (const pause of READ_PAUSES_MS) {
         const { found, appendedAt } = await listOnce(clientId, from)
-        // The list is read again if events are missing. A query is no snapshot, so it may miss a page that was just appended.
+        // A query is no snapshot, so `found` may lack a page that was just appended. The list is then read again.
         const [first] = found
         const isWhole = first ? first.sequence === from.after + 1 : from.last === undefined
         if (isWhole || (first && from.now - appendedAt > MAX_RECENT_MS)) return found

@@ -57,8 +57,8 @@ export const BehindState = z.object({
   /** Time until which one function run has claimed the webhook, so that no other run retries it. */
   claimedUntil: Millis.optional(),
   /**
-   * True once the retry has reached the end of the log. New events are queued again from then on. Events that were
-   * logged just before that are still to be queued.
+   * True once the retry has sent the missed events up to the end of the log. From then on, new events go to the queue
+   * again. The retry still has to queue the events that were logged just before.
    */
   isLive: z.boolean().default(false),
 })
