@@ -207,8 +207,8 @@ describe('Nothing distinguishes a known e-mail address from an unknown one', () 
     const called = new Set(CALLS.map(([endpoint]) => endpoint))
     expect(starts.map(([endpoint]) => endpoint)).not.toHaveLength(0)
     for (const [start] of starts) {
-      // Completing a registration needs no such test, because it must tell the caller that the e-mail address is
-      // taken.
+      // The comparison of known and unknown users excludes the end of a registration. That endpoint must tell the
+      // caller that an e-mail address is taken.
       const next = start === 'accounts/register-init' ? [] : [start.replace('-init', '')]
       for (const endpoint of [start, ...next]) expect(called).toContain(endpoint)
     }

@@ -464,7 +464,7 @@ describe('A wallet is unlinked', () => {
     expect((await listed(service, session)).map(({ address }) => address)).not.toContain(wallet.address)
     service.table.reset()
     expectError(await service.call('DELETE', path, session), 'wallet_not_found')
-    // The table must get no UpdateItem request, because a failed write costs as much as a successful one.
+    // The service must not try to update the user's item, because a failed write costs as much as a successful one.
     const ofUsers = service.table.tries.filter(({ table }) => table.endsWith('users'))
     expect(ofUsers.map(({ action }) => action)).not.toContain('UpdateItem')
     expect(await linkPlain(service, session, wallet)).toMatchObject({ status: 201 })

@@ -138,7 +138,7 @@ class RequestQueue {
   }
 }
 
-/** Divides `whole` by the weights. Each running total is rounded down, so that the parts add up to `whole`. */
+/** Divides `whole` in proportion to the weights. Running totals are rounded down, so the parts add up to `whole`. */
 function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
   let [upTo, given] = [0n, 0n]
@@ -472,8 +472,8 @@ type Command = {
   readonly isOtherCall: boolean
   readonly isNewest: boolean
   /**
-   * Amount of the action in thousandths of the available amount. If nothing is available, the amount is in
-   * thousandths of a million.
+   * Amount of the action in thousandths of the shares or assets that the user can use. A deposit has no such limit,
+   * so its amount is computed from this number alone.
    */
   readonly part: number
 }

@@ -357,7 +357,7 @@ class Model implements VaultModel {
     return epoch > this.settledDeposits && epoch === this.account(user).epoch ? 'pending' : 'claimable'
   }
 
-  /** The unpaid shares of an account are either all pending or all claimable. */
+  /** Returns the withdrawals that the API must show. A user's unpaid shares are either all pending or all claimable. */
   withdrawals(user: Address) {
     const isPending = this.pendingRedeem(user) > 0n
     const [claimable, whole] = [this.claimableRedeem(user), this.claimableRedeemAssets(user)]
@@ -448,8 +448,8 @@ type Command = {
   readonly user: number
   readonly other: number
   /**
-   * Amount of the action in thousandths of the available amount. If nothing is available, the amount is in
-   * thousandths of a million.
+   * Amount of the action in thousandths of the shares or assets that the user can use. A deposit has no such limit,
+   * so its amount is computed from this number alone.
    */
   readonly part: number
 }
@@ -504,8 +504,8 @@ test('After random histories, positions, deposits and withdrawals equal the mode
             const { deposited, withdrawn } = model.account(user)
             return sum + model.value(user) + withdrawn - deposited
           }, 0n)
-          // Each division leaves less than one unit of the asset in the vault. One division happens per event and two
-          // per user. The virtual share belongs to no user and keeps its part of the gains.
+          // Rounding changes the users' gains by less than one unit of the asset per division. Each event has one
+          // division, and each user has two. The vault's virtual shares also get a part of the gains.
           const lost = model.gains - earned
           const rounding = BigInt(model.events + 2 * USER_ADDRESSES.length)
           const unowned = model.worth(model.virtual) + 1n
@@ -536,8 +536,8 @@ type Chain = { readonly rpcUrl: string }
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /**
- * Returns the fee shares that each transaction minted. `ofValuation` is the sum minted at the beginning, for the new
- * valuation. `received` lists all mints for the fee receiver.
+ * Returns the fee shares that each transaction minted. `ofValuation` is the sum of the mints before the transaction's
+ * first other share transfer: they are fees for the new valuation. `received` lists all mints for the fee receiver.
  */
 async function feesIn(chain: Chain, { vault }: Model, hashes: readonly Hash[]) {
   const receipts = await callRpc(

@@ -133,16 +133,16 @@ const test = base
       }
     }
   })
-  /** Returns all records as comparable texts. The number of nodes that agreed on a record is replaced by 0. */
+  /** Returns the comparable records as texts. The number of nodes that agreed on a record is replaced by 0. */
   .extend('recorded', ({ service, stage: { hour } }) => async () => {
     const records = await scanRecords(service)
-    // Prices of earlier hours are excluded. If nodes disagree during an hour, the job never records that hour's
-    // price.
+    // The test does not compare prices of earlier hours. If nodes disagree during an hour, the job never records that
+    // hour's price.
     const isMissed = (key: string) => / PRICE#/.test(key) && BigInt(key.split('#').at(-1) as string) < hour
     return new Map(
       [...records]
-        // Open requests are excluded, because the job records a disputed settlement later. The first price of a day
-        // is excluded, because it depends on the newest block at that moment.
+        // Open requests are not compared, because the job records a settlement later if nodes disagree about it. The
+        // first price of a day is not compared, because it depends on the newest block at that moment.
         .filter(([key]) => !/ (OPEN|DAY)#/.test(key) && !isMissed(key))
         .map(([key, item]) => [key, JSON.stringify(item).replace(/"nodes":\d/, '"nodes":0')]),
     )
@@ -174,7 +174,7 @@ const test = base
 type Records = ReadonlyMap<string, string>
 type Truths = { readonly whole: Records; readonly withoutStates: Records }
 
-/** Lists the records that equal none of the correct ones. The job's progress may also be correct at an earlier block. */
+/** Lists the records that differ from all correct ones. A record of the job's progress may also name an earlier block. */
 function listUntrue(recorded: Records, ...truths: readonly Records[]): string[] {
   const isTrue = (key: string, item: string) =>
     truths.some((truth) => truth.get(key) === item || isProgressTo(item, truth.get(key)))

@@ -376,8 +376,8 @@ function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string
 }
 
 /**
- * Converts what happened into comparable texts. Settlements are sorted, because the job may report them together or
- * later.
+ * Converts what happened into comparable texts. Neighbouring claimable amounts are sorted, because the job may report
+ * them in another order. `isAsked` puts them last, because the job reports those of an ERC-7540 vault later.
  */
 function listInOrder(happened: readonly Happened[], isAsked: boolean): string[] {
   const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)

@@ -119,7 +119,7 @@ describe('The usual duration of a settlement', () => {
   }) => {
     const waits = [100, 900, 300, 200, 500]
     for (const [index, seconds] of waits.entries()) {
-      // `seconds` is the time between the request and its settlement.
+      // The vault settles each request after `seconds`.
       await lagoon.request(ALICE.address, 1_000_000n)
       await callRpc(lagoon.chain, [{ method: 'evm_increaseTime', params: [seconds] }])
       await lagoon.settle()
@@ -243,8 +243,8 @@ describe('An instant deposit that one account pays for another', () => {
 
 describe('The claimable amount read from an asynchronous vault', () => {
   /**
-   * Runs the job until the claimable amounts that it has read are final. Returns those in the webhook events after
-   * `before`.
+   * Runs the job until the claimable amounts that it has read are final. Returns the claimable amounts in the webhook
+   * events that follow the events in `before`.
    */
   async function claimable(service: Service, vault: TestAsyncVault, before: readonly ReceivedEvent[]) {
     await recordAllBlocks(vault.chain)
@@ -756,8 +756,8 @@ describe('A settlement without an event', () => {
     asked: vault,
   }) => {
     /**
-     * Bytecode of a contract that emits one event for each controller id from 1 to n. The call data's words are n,
-     * the event's topic, its owner and sender, and its assets.
+     * Bytecode of a contract that emits one deposit request for each controller address from 1 to n. The words of
+     * its calldata are n, the event's topic, the owner (who is also the sender), and the assets.
      */
     const LOOP = `0x604035600052606035602052600035${'5b60006040358260203560406000a46001900380600f5700'}`
     const { chain, address } = vault

@@ -519,7 +519,7 @@ test('With 10,000 open transfers a run reads 100 and makes at most 12 calls; all
     for (const chainId of now) asked.add(chainId)
   }
   expect(asked).toEqual(new Set(DESTINATIONS))
-  // Later runs load the transfers that this run did not check, so the number of loaded transfers grows.
+  // The job postpones the transfers that it has checked. Later runs load other transfers, so `seen` grows.
   expect(seen.size).toBeGreaterThanOrEqual(5 * 75)
 })
 

@@ -251,7 +251,8 @@ describe('A price that jumps tenfold within an hour', () => {
     tellLlama(`base:${DAI.address}`, 20)
     expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 1 })
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
-    // The stored market data of a known token confirm this price, so the job accepts it.
+    // The stored list of tokens now gives DAI the CoinGecko id `dai`. The market's price of that coin confirms the
+    // outlier 1.1, so the job accepts it.
     await cache.put(tokensKey('base-mainnet'), known)
     await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: CLOCK_START } })
     tellLlama(`base:${DAI.address}`, 1.1)

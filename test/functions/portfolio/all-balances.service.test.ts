@@ -469,7 +469,7 @@ describe('A decision of an operator about a user', () => {
 })
 
 describe('A chain that fails', () => {
-  // Tests of single chains cover other failures of a node.
+  // This test has a node that never responds. The tests of single chains cover other failures of nodes.
   test('does not affect the others', async ({ service, session }) => {
     await linkEvm(service, session, ALICE)
     const wire = service.rpc[BASE]

@@ -38,7 +38,8 @@ function account(mint: string, amount: string, decimals = 6) {
 type Holdings = { readonly sol?: unknown; readonly accounts?: Readonly<Record<string, unknown>> }
 
 /**
- * Builds a node's results for these wallets. A wallet has no accounts of token programs that its holdings do not name.
+ * Builds a node's results for these wallets. The holdings list a wallet's token accounts by token program. The wallet
+ * has no accounts of other programs.
  */
 function holding(wallets: Readonly<Record<string, Holdings>>, rent: unknown = 650_240): Answers {
   const context = { apiVersion: '3.0.6', slot: 381_000_000 }

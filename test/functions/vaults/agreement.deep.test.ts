@@ -365,7 +365,8 @@ describe('For a block that a node invented', () => {
       inventHead(other, () => 1n)
       const hosts: [RecordingProxy, RecordingProxy] = place === 0 ? [other, honest] : [honest, other]
       const { deposit } = await stage.ask(await reading(...hosts), { only: ['deposit'] })
-      // Either error is right, because a local chain that was restored from a file has no first block to compare.
+      // A local chain that was restored from a file has no first block. The service then cannot compare the nodes'
+      // blocks, so either error is right.
       expect(['nodes_disagree', 'upstream_bad_answer']).toContain(deposit.body.code)
     },
   )

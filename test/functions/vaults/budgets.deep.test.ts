@@ -510,8 +510,8 @@ describe('Authentication takes', () => {
     const batches = coldService.table.tries.flatMap(({ action, body }) => (action === 'BatchGetItem' ? [body] : []))
     // Three endpoints read the job's progress for the vaults: the deposit, the status and the list.
     expect(batches.filter((body) => body.includes('PROGRESS'))).toHaveLength(3)
-    // Two endpoints read the expected contract code and the price: the deposit and the list. Each has a container of
-    // its own.
+    // Two endpoints read the vaults' approved code and price (PIN): the deposit and the list. They share no cache,
+    // because each endpoint runs in a container of its own.
     expect(batches.filter((body) => body.includes('PIN'))).toHaveLength(2)
     expect(batches.filter((body) => body.includes('prices#'))).toHaveLength(1)
     expect(batches.filter((body) => body.includes('campaigns#'))).toHaveLength(1)
@@ -572,8 +572,8 @@ function countCosts(service: Service): () => Cost {
 
 describe('The costs of the first request to a container and the next ones, for a client of 106 vaults:', () => {
   const POSITIONS = `/defi-vaults/v1/defi/user/${USER.address}`
-  // A first request reads 9 units for the client's items. The expected code costs 1 unit per vault, and the job's
-  // progress half a unit per vault. The written unit updates the API key's quota lease.
+  // A first request reads the client's items for 9 units. Each vault costs 1 unit for its approved code and half a
+  // unit for the job's progress. The one written unit is an update of the API key's quota lease.
   test.for<[string, string, (vaults: { syncVault: Address }) => object | undefined, Cost, Cost]>([
     ['the list', LIST, () => undefined, cost(169, 1, 8, 8), cost(0, 0, 0, 8)],
     [

@@ -224,7 +224,7 @@ describe('A cooldown vault', () => {
     expect(told.map(({ type, data }) => [type, data['userAddress']])).toEqual(
       ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
     )
-    // The job stops reading the vault's open requests after the amounts that it has read are final.
+    // The job deletes its record of the paid request after the block of its last read has become final.
     await recordAllBlocks(held.chain)
     expect([...(await scanRecords(service)).keys()].filter((key) => key.includes(' OPEN#'))).toEqual([])
 

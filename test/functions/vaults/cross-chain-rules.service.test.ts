@@ -395,7 +395,7 @@ describe('chains that fail', () => {
     await pause(8453, true)
     expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
     await pause(8453, false)
-    // Fills on the source chain do not matter, because they serve only transfers in the opposite direction.
+    // A pause of fills on the source chain does not matter. Those fills serve only transfers in the opposite direction.
     onTestFinished(() => pause(42161, false))
     await pause(42161, true)
     expectDeposit(await journey.ask(ALICE, AMOUNT))
@@ -528,7 +528,7 @@ describe('quotes are metered', () => {
     expectRefusal(await ask.toDeposit('203.0.113.1', 1001, BOB), 'address')
     expect((await ask.toWithdraw('203.0.113.1', 1)).status).toBe(200)
 
-    // Refused requests use no quote, so the key has 16 of its 20 quotes for deposits left.
+    // Four deposits got a quote, and refused requests use none. The key therefore has 16 of its 20 quotes left.
     for (let amount = 0; amount < 16; amount += 1)
       expectDeposit(await ask.toDeposit(`198.51.100.${amount}`, 100 + amount))
     expectRefusal(await ask.toDeposit('192.0.2.1', 2000), 'x-join-key')

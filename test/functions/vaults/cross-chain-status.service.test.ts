@@ -328,7 +328,7 @@ describe('A transfer', () => {
       const { nextPollAfterMs } = (await transfer.ask()).body
       await transfers.relayer.requestSlowFill(transfer.deposit)
       await transfer.shows('bridging')
-      // The service must now ask for rarer polls, because a slow fill takes hours.
+      // The response must now tell the client to poll less often, because a slow fill takes hours.
       expect((await transfer.ask()).body.nextPollAfterMs).toBeGreaterThan(nextPollAfterMs)
 
       const before = await vault.read('pendingDepositRequest', 0n, ALICE.address)

@@ -353,7 +353,7 @@ describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
   })
 })
 
-/** Names of values that are not compared, because they differ between two reads or report unknown data. */
+/** Names of values that are not compared, because they differ between two reads or report data that could not be read. */
 const VARYING = /timestamp|requestId|apy|annualYield|growth|nextPoll|asOf|sharePriceHistory|missing|errors/i
 
 function leaves(value: unknown, path = ''): [string, string][] {

@@ -236,8 +236,8 @@ describe('A chain that returns well-formed nonsense', () => {
     vaultsOn,
   }) => {
     let block = 1_000_000
-    // The node reports another block number in each call of a batch. It also refuses the bytecode that would read
-    // everything in one call.
+    // The node reports another block number in each call of a batch. It returns nothing for the service's bytecode
+    // that reads all values in one call, so the service needs several calls.
     const another = createReturnDataChange((data, selector) => {
       if (selector === '0x00000000') return '0x'
       if (selector !== BLOCK_NUMBER_SELECTOR) return data

@@ -47,8 +47,8 @@ describe('The history of a vault', () => {
     for (const { sharePrice, annualYield } of history as Point[]) {
       expect(sharePrice).toMatch(/^[1-9]\d*$/)
       expect(annualYield?.days).toBeGreaterThanOrEqual(7)
-      // A yield of seven days may begin up to 26 hours before these days. Prices are six hours apart, so its first
-      // price may be six hours older still.
+      // A seven-day yield may begin up to 26 hours earlier, at the start of a UTC day. Prices are six hours apart, so
+      // the price from which it begins may be another six hours older.
       expect(annualYield?.days).toBeLessThan(9)
       expect(Number(annualYield?.percent)).toBeCloseTo((1.001 ** 365 - 1) * 100, 0)
     }

@@ -152,7 +152,7 @@ const test = base
 const open = (rpcUrl: string, names: readonly NodeProfileName[]): Promise<Node[]> =>
   Promise.all(names.map((name) => startNode(NODE_PROFILES[name], rpcUrl)))
 
-/** Names of values that are not compared, because they depend on the time, the block, or the records made since. */
+/** Names of values that are not compared, because they depend on the time, the block, or newer records of the job. */
 const VARYING = [
   'timestamp',
   'requestId',

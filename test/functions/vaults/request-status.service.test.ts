@@ -69,8 +69,8 @@ describe('the status of a request that settlements skipped', () => {
       })
       expect(await status(BOB)).toMatchObject({ status: 'pending', missed: 1 })
 
-      // The valuation was proposed before the request, so this settlement does not include the request and does not
-      // skip it.
+      // The vault's valuation is proposed before this request, so the next settlement cannot include the request. It
+      // therefore does not count as a missed settlement.
       const totalAssets = await vault.read('totalAssets')
       await vault.act(ROLES.valuationManager, 'updateNewTotalAssets', totalAssets)
       await vault.act(ALICE.address, 'transfer', USERS[2].address, SHARE)

@@ -16,7 +16,7 @@ import { verifyDelivery } from '../../support/webhook-signatures.ts'
 import { publishAndDeliver, publishTo, someWebhookEvent } from '../../support/webhooks.ts'
 
 const HOUR = 3600
-/** Seconds to wait after a webhook test or an operator resumes deliveries. The queued messages are then due. */
+/** Seconds that tests wait after a test message or an operator has resumed deliveries. Queued messages are then due. */
 const SOON = 3
 
 type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }

@@ -85,7 +85,7 @@ describe('A passkey is registered', () => {
   })
 
   test.for<[what: string, faults: CredentialFaults & { attestation?: 'packed' }, check: string, type?: KeyType]>([
-    // Cases with a wrong signature are excluded, because a passkey signs its registration only with self attestation.
+    // Cases with a wrong signature are excluded, because a passkey without self attestation signs no registration.
     ...SIGNED.filter(([, { signature }]) => !signature),
     ['signed by another', { signature: 'of something else', attestation: 'packed' }, 'attestation'],
     ['on an unknown page', { origin: undefined }, 'origin'],

@@ -248,8 +248,8 @@ function passes(setting: Setting, transaction: Transaction): boolean {
 }
 
 /**
- * Options of tests that make calldata wrong for its request. A few requests suffice, because each finds the same
- * errors.
+ * Options of tests that change calldata, or the request that the calldata must match. A few random requests suffice,
+ * because every request is tested with every change.
  */
 const FEW = { numRuns: scaleSampleCount(2) }
 /**

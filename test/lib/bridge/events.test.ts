@@ -414,7 +414,8 @@ describe('The result of a fill', () => {
             const effect = [buildCallsFailedLog(user), buildDrainedLog(user, amount)]
             return { deposit, logs: [fillLog(deposit), moved, ...effect, ...noise], expected: failed }
           }
-          // A call to an address without a contract has no effect. The next logs belong to other fills.
+          // This fill calls an address without a contract, so it causes no deposit and the tokens are left over. The
+          // logs in `others` belong to other fills.
           if ('fail' in end) {
             const others = [
               buildCallsFailedLog(SOURCE_POOL),

@@ -103,11 +103,12 @@ describe('A quote', () => {
     const quotedAt = Math.min(quoteTimestamp, source)
     const lastMoment = Math.min(quotedAt + quoteTimeBuffer, fillDeadline - 15 * MINUTE)
     return (
-      // The pool accepts these times, although the clocks of the service and the chain may differ by a minute.
+      // The pool accepts the quote's time and fill deadline. The quote may be a minute ahead of the source chain's
+      // clock.
       quoteTimestamp - source <= MINUTE &&
       source - quoteTimestamp <= quoteTimeBuffer &&
       fillDeadline - source <= fillDeadlineBuffer &&
-      // The user has time to sign, and a relayer has time to fill.
+      // The user has at least half an hour to send the deposit, and relayers have at least half an hour to fill it.
       lastMoment - source >= 30 * MINUTE &&
       fillDeadline - destination >= 30 * MINUTE
     )

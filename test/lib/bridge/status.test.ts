@@ -405,7 +405,7 @@ describe('The refund of an unfilled transfer', () => {
 
   test.for<[hours: number, state: object]>([
     [3, EXPIRED],
-    // Two weeks have passed at the newest block, but not yet at the last final block.
+    // The newest block is two weeks later than the fill deadline, but the last final block is not yet.
     [2 + 14 * 24, EXPIRED],
     [7 + 14 * 24, endedFor('refund_not_found')],
   ])('is awaited until two weeks after the deadline: %i hours after the deposit', async ([hours, state]) => {

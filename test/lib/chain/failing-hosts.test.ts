@@ -374,8 +374,8 @@ const REQUESTS: readonly ((reads: Reads) => Promise<unknown>)[] = [
 const RIGHT = await Promise.all(REQUESTS.map((ask) => ask(readsByOne([healthy]))))
 
 /**
- * Returns the results of all reads. An error that blames the hosts becomes the result `honest`, because it is no false
- * result.
+ * Sends all requests and returns their results. An error that blames the hosts gives the text "honest". Such an error
+ * is allowed, but a wrong result is not.
  */
 async function sendAll(reads: Reads) {
   const results: unknown[] = []

@@ -69,8 +69,8 @@ function mine(chain: readonly Block[], { what, part }: Command): readonly Block[
 }
 
 /**
- * Builds a model of the job for one account. It has stored state and the reports to clients. Repeated reports with
- * the same key count once.
+ * Builds a model of the job for one account. The model keeps the job's stored state and its reports to clients.
+ * Repeated reports with the same key count once.
  */
 function startJob() {
   const told = new Map<string, Report>()
@@ -110,8 +110,8 @@ function startJob() {
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
-        // A request that is over is removed only after all reports of the run. Its last claim may be later than the
-        // snapshot.
+        // A claim after the snapshot's block may already have ended the request. The run must still report that claim,
+        // so it removes the request only at its end.
         isOver ||= areRequestsEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
       }

@@ -112,7 +112,7 @@ describe('A container', () => {
     const { admit, counts } = startContainer()
     const admitted = await Promise.all(Array.from({ length: 600 }, () => isAdmitted(admit(KEY))))
     expect(admitted.every(Boolean)).toBe(true)
-    // Quota leases have 1, 1, 2 and 4 requests, then 6 each. The last four leases are smaller.
+    // The container takes quota leases of 1, 1, 2 and 4 requests, then 98 leases of 6, and four smaller ones.
     expect(counts.asked).toBe(4 + 98 + 4)
     const { asked } = counts
     const late = startContainer()
