@@ -4,8 +4,8 @@ import type { Outcome } from '../lib/bridge/transfer.ts'
 import { type EventType, WebhookEvent } from '../lib/webhooks/event.ts'
 import recorded from './examples.json' with { type: 'json' }
 
-// The examples are composed, because no recorded run has all types of events. Their deposits, withdrawals and transfer come from recorded
-// responses.
+// This file composes the examples, because no recorded run of the service sent all types of events. Deposits,
+// withdrawals and the transfer in the examples come from recorded responses.
 const DEPOSIT = first(recorded.listDeposits.response.deposits)
 const WITHDRAWAL = first(recorded.listWithdrawals.response.withdrawals)
 const TRANSFER = recorded.getTransferStatus.response

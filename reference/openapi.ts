@@ -226,8 +226,8 @@ export function operationId({ title }: EndpointContract): string {
 }
 
 /**
- * Returns the credentials that an operation requires. OpenAPI 3.1 allows roles for schemes other than OAuth; they contain the required
- * scope of the key.
+ * Returns the credentials that an operation requires, by security scheme. The list of the scheme `apiKey` contains the
+ * scope that the key needs. OpenAPI 3.1 allows such a list for every scheme, not only for OAuth.
  */
 function security(contract: EndpointContract): readonly Record<string, readonly string[]>[] {
   const { caller } = contract
@@ -412,7 +412,7 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return rest
 }
 
-/** Adds the default of a field, which zod omits if parsing turns the value into another type. */
+/** Adds a field's default to its JSON Schema. zod itself omits the default if parsing turns the value into another type. */
 function addDefault({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
   if (def.type !== 'default') return
   part.default = part.type === 'string' ? String(def.defaultValue) : def.defaultValue
@@ -431,7 +431,7 @@ function tidySchema(part: z.core.JSONSchema.BaseSchema): void {
     part.items = { anyOf: part.prefixItems.filter((item) => typeof item !== 'boolean') }
   }
   if (part.propertyNames) delete part.required
-  // The referenced schema already has the keywords `type` and `pattern`, so they are removed here.
+  // A reference needs no keywords `type` and `pattern` of its own, because the referenced schema has them.
   if (part.$ref) {
     delete part.type
     delete part.pattern
@@ -451,7 +451,7 @@ function nameVariants({ oneOf = [] }: z.core.JSONSchema.BaseSchema): void {
   }
 }
 
-/** Adds OpenAPI's `discriminator`: the field that distinguishes named variants, and the variant of each value. */
+/** Adds OpenAPI's `discriminator` to a union: the field that distinguishes the variants, and each value's variant. */
 function mapVariants({ _zod: { def } }: z.core.$ZodTypes, part: z.core.JSONSchema.BaseSchema): void {
   if (def.type !== 'union' || !('discriminator' in def)) return
   const propertyName = String(def.discriminator)

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 /** Folder of a built website, its sources, and the function that builds it. */
 export type SiteOptions = {
   readonly folder: string
-  /** Paths of the sources, relative to the repository's root; folders include their contents. */
+  /** Files and folders from which the website is built. Paths are relative to the repository's root. */
   readonly sources: readonly string[]
-  /** Builds the folder; ends early when the signal aborts. */
+  /** Builds the website into `folder`; ends early when the signal aborts. */
   readonly build: (signal: AbortSignal) => Promise<void>
 }
 

@@ -32,7 +32,8 @@ const PAUSE_MS = 1000
 /** Maximum invocations of one function in a chain of messages that cause each other. Lambda treats one more as a recursive loop. */
 const MAX_IN_CHAIN = 16
 const traces = new AsyncLocalStorage<string>()
-// The AWS SDK reads the trace id from the global InvokeStore, as in Lambda. The SDK may already have created that store.
+// The AWS SDK reads the trace id from the global object `awslambda.InvokeStore`. If the SDK has already created it, its
+// content stays.
 const lambda: (typeof awslambda & { InvokeStore?: object }) | undefined = globalThis.awslambda
 const InvokeStore = Object.assign(lambda?.InvokeStore ?? {}, { getXRayTraceId: () => traces.getStore() })
 Object.assign(globalThis, { awslambda: { ...lambda, InvokeStore } })
@@ -129,7 +130,8 @@ export function createConsumers(mappings: readonly Mapping[], invoke: Invoke) {
 }
 
 /**
- * Counts each function's invocations in the chain of messages that led to these messages. The highest count over the messages is returned.
+ * Reads from each message's trace header the number of times that each function ran in the chain of messages before it.
+ * Returns the highest number over these messages, by the function's name.
  */
 function parseLineage(messages: readonly Message[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}

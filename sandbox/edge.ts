@@ -283,7 +283,7 @@ function secondsOf(
     return told ?? (KEPT_FAILURES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
   }
   if (status !== 200) return 0
-  // The cache policy's minimum TTL holds even if the response forbids caching.
+  // CloudFront caches a response for the cache policy's minimum TTL even if the response's headers forbid caching.
   if (/no-store|no-cache|private/.test(said)) return least
   return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
 }

@@ -108,7 +108,7 @@ export async function loadHandlers(): Promise<HandlerOf> {
 
 /** Loads the Lambda handler with this name. The handler reads environment variables only at its first call. */
 export async function loadHandler(name: string): Promise<Handler> {
-  // The path is a template with two variables, from which a bundler and a test runner infer the possible files.
+  // The import below needs a path with two variables, from which a bundler and a test runner infer the possible files.
   const [area, own] = name.split('/')
   const { handler } = await import(`../functions/${area}/${own}/handler.ts`)
   return handler

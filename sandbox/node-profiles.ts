@@ -48,7 +48,8 @@ export const NODE_PROFILES = {
     about: 'mainnet.base.org: 10 calls a request, 500 blocks a call for events, single calls that fail',
     batch: {
       most: 10,
-      // Newer versions of the node's software return HTTP 413 instead of 200.
+      // Older versions of the node's software refuse a batch that is too large with HTTP 200, and newer versions with
+      // 413.
       refusals: [
         { status: 200, ...BASE_TOO_MANY_CALLS },
         { status: 413, ...BASE_TOO_MANY_CALLS },

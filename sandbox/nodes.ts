@@ -20,8 +20,9 @@ type Call = z.output<typeof Call>
 type Outcome = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
 type Reply = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: unknown }
 
-// Limits of every node: the bytes of a request body and the gas of a call.
+// Maximum bytes of a request body; every imitated node refuses a longer one.
 const MAX_BODY_BYTES = 2 * 1024 * 1024
+// Maximum gas of a call; every imitated node lowers a higher limit, and sets a missing one.
 const MAX_GAS = 50_000_000n
 
 const BLOCK_PARAMETER: Readonly<Record<string, number>> = {

@@ -22,14 +22,19 @@ export type Providers = {
   readonly url: string
   /** Fake of the bridge's API, under the path /api. */
   readonly acrossApi: FakeService
-  /** Fakes of market data, under the paths /coingecko, /defillama and /lifi. All report the same invented market. */
+  /** Fake of CoinGecko, under the path /coingecko. It reports the same invented market as `defiLlama` and `liFi`. */
   readonly coinGecko: FakeService
+  /** Fake of DefiLlama, under the path /defillama. */
   readonly defiLlama: FakeService
+  /** Fake of LI.FI, under the path /lifi. */
   readonly liFi: FakeService
-  /** Fakes of wallet indexes and nodes, under the paths /goldrush, /alchemy/<network>, /solana (a node with NFTs) and /idle/<chain id>. */
+  /** Fake of the wallet index GoldRush, under the path /goldrush. */
   readonly goldRush: FakeService
+  /** Fake of the wallet index Alchemy, under the path /alchemy/<network>. */
   readonly alchemy: FakeAlchemy
+  /** Fake Solana node that also lists NFTs, under the path /solana. */
   readonly solana: FakeService
+  /** Fake nodes of chains without balances and events, under the path /idle/<chain id>. */
   readonly idleChains: FakeService
   /** Fake of Merkl's API for rewards, under the path /merkl. */
   readonly merkl: FakeService

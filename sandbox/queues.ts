@@ -40,11 +40,15 @@ class SqsError extends Error {
   }
 }
 
-/** Limits of SQS: messages per batch, bytes per batch, and seconds of delay, long polling and invisibility. */
+/** Maximum messages that SQS accepts or returns in one batch. */
 const MAX_IN_BATCH = 10
+/** Maximum bytes of a batch in SQS. */
 const MAX_BYTES = 1024 * 1024
+/** Maximum seconds by which SQS delays a message's delivery. */
 const MAX_DELAY = 900
+/** Maximum seconds for which a receive request waits for messages (long polling). */
 const MAX_WAIT = 20
+/** Maximum seconds for which a received message stays invisible to other receivers. */
 const MAX_INVISIBILITY = 43_200
 const POLL_MS = 50
 const DEAD_DAYS = 14
@@ -373,7 +377,7 @@ function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, 
   return Entries
 }
 
-/** Returns the requested attributes; false if no attribute was requested. */
+/** Returns the property `Attributes` with the requested attributes. Returns false, which a spread ignores, if there are none. */
 function attributesOf(names: readonly string[], attributes: Readonly<Record<string, string>>) {
   const asked = Object.entries(attributes).filter(([name]) => names.includes('All') || names.includes(name))
   return asked.length > 0 && { Attributes: Object.fromEntries(asked) }

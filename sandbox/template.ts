@@ -250,8 +250,8 @@ function rolesOf(deployed: ResourceFinder): ReadonlyMap<string, Role> {
   const policies = deployed('AWS::IAM::Policy', Policy)
   return new Map(
     deployed('AWS::IAM::Role', RoleProperties).flatMap(({ id, arn, properties }) => {
-      // Roles with managed policies are left out, because the permissions of these policies are unknown here. A function with such a role
-      // makes `startTemplate` throw.
+      // The map leaves out a role with managed policies, because the template does not list the permissions of such
+      // policies. `startTemplate` throws for a function with such a role.
       if (properties.ManagedPolicyArns) return []
       const own = policies.filter(({ properties: { Roles } }) => Roles.includes(id))
       const statements = own.flatMap(({ properties: { PolicyDocument } }) => PolicyDocument.Statement)

@@ -8,9 +8,9 @@ import { memoryDynamo } from '../test/support/memory-dynamo.ts'
 import { isReading } from '../test/support/meter.ts'
 import { openTables, TEST_TABLES } from '../test/support/tables.ts'
 
-// Runs the job that records vault events over 10,000 vaults of 1,000 clients, with tables in memory. The job divides the vaults into
-// batches (shards). The fake node accepts ten calls per batch and 10,000 blocks per request for events. Prints the requests and the time of
-// each run. Run it with `npm run bench:shards`.
+// Script of `npm run bench:shards`. Runs the job that records vault events, for 10,000 vaults of 1,000 clients, with
+// tables in memory. The job reads the vaults in groups (shards). The fake node accepts ten calls per JSON-RPC request,
+// and 10,000 blocks per request for events. The script prints the requests and the time of each run.
 
 const BASE = 8453
 const VAULTS = 10_000

@@ -72,7 +72,7 @@ async function runProxy(target: string): Promise<void> {
   parentPort?.postMessage(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** Starts a proxy in front of a chain. `traffic` returns the counts since its last call. */
+/** Starts a proxy in front of a chain. `traffic` returns the proxy's requests, calls and bytes since the last call of `traffic`. */
 async function startProxy({ rpcUrl }: LocalChain) {
   const worker = new Worker(new URL(import.meta.url), { workerData: rpcUrl })
   const next = async () => (await once(worker, 'message'))[0]

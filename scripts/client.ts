@@ -182,7 +182,7 @@ function dataOf(response: object): string {
   return 'content' in response ? typeOf(schemaOf(response), '') : 'undefined'
 }
 
-/** Returns the name of the field with the list in a paginated response; ignores the list `evidence`. */
+/** Returns the name of the field that holds a page's items in a paginated response. The list `evidence` does not hold items. */
 function itemsOf(response: object): string | undefined {
   const { $ref = '' } = 'content' in response ? schemaOf(response) : {}
   const schema = components.schemas[$ref.split('/').at(-1) ?? '']
@@ -203,7 +203,8 @@ function typeOf(schema: Schema, indent: string): string {
   const { $ref, allOf, anyOf, oneOf, prefixItems, items, properties, additionalProperties, pattern = '' } = schema
   if ($ref) return $ref.split('/').at(-1) ?? 'unknown'
   if (schema.const !== undefined) return literal(schema.const)
-  // A numeric enumeration also accepts other numbers, so that a new chain id needs no new version of the client.
+  // The generated type of a numeric enumeration allows any number, so that a new chain id needs no new version of the
+  // client.
   if (schema.enum)
     return [...schema.enum.map(literal), ...(schema.type === 'integer' ? ['(number & {})'] : [])].join(' | ')
   if (allOf) return allOf.map((part) => typeOf(part, indent)).join(' & ')

@@ -5,10 +5,11 @@ import { type DriveResult, driveLoad, readAnswer, type Target } from './load/dri
 import { type ChildProcessHandle, startProcess } from './load/process.ts'
 import { readOptions } from './options.ts'
 
-// Script of `npm run load`. Measures the service under load on this machine. The load generator, the functions, their backends and the
-// chains' nodes are separate processes. Each connection has its own process of functions, which handles one request at a time, as a Lambda
-// container does. No two requests share a read. The load moves to another target every few seconds, so that other work on the machine
-// affects all targets. Compare the targets with each other, not with figures of other days.
+// Script of `npm run load`. Measures the service under load on this machine. The load generator, the functions, their
+// backends and the chains' nodes are separate processes. Each connection has its own process of functions, which
+// handles one request at a time, as a Lambda container does. The load moves to another target every few seconds, so
+// that other work on the machine affects all targets. Compare the targets with each other, not with figures of other
+// days.
 
 const USAGE = `Usage: npm run load -- [--seconds <n>] [--connections <n>]
 
@@ -22,7 +23,7 @@ type Server = ChildProcessHandle<string>
 type Measured = {
   readonly name: string
   readonly servers: readonly Server[]
-  /** URLs with the same path, one for each server. */
+  /** Requests to the same path, one for each process in `servers`. */
   readonly targets: readonly Target[]
   /** Describes what is wrong with a response; undefined if nothing is. */
   readonly problem: (answer: unknown) => string | undefined

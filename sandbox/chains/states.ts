@@ -25,7 +25,7 @@ export type StateRequest = { readonly path: string; readonly body?: object }
 
 /**
  * Prepared states: deposits, withdrawals, rewards and transfers in each status that a wallet must handle. `questions` are the API requests
- * that show the states, by name. No curator settles `vaults`, so that the states last.
+ * that show the states, by name. No curator settles the vaults in `vaults`, so their pending requests stay pending.
  */
 export type States = {
   readonly vaults: readonly LocalVault[]
@@ -44,20 +44,22 @@ const [A, B, C, D, E, F, G, H] = ACCOUNTS.states.map(({ address }) => address) a
   ...[Address, Address, Address, Address],
 ]
 const FUNDS = parseUnits('100000', 6)
-/** Amount of each deposit in the smallest unit of USDC. `SHARES` is the amount of shares for one deposit at a vault's first settlement. */
+/** Amount of each deposit, in the smallest unit of USDC. */
 const AMOUNT = parseUnits('250', 6)
+/** Shares that a vault's first settlement mints for a deposit of `AMOUNT`, in the shares' smallest unit. */
 const SHARES = parseUnits('250', 18)
 /** The account that the demo wallet shows first. */
 const ALICE = ACCOUNTS.users[0].address
 const REWARD = parseUnits('2.5', 18)
 const FEE = parseUnits('1', 6)
 const DAY = 86_400
-/** Maximum seconds from now to the fill deadline of a deposit that the bridge accepts. */
+/** The bridge rejects a deposit whose fill deadline is more than this number of seconds ahead. */
 const MAX_DEADLINE = 21_600
 /** Id of a chain that the service does not support. */
 const UNICHAIN = 130
-/** Hashes without a transaction on the chain. `UNSEEN` was never broadcast; another transaction replaced `DROPPED`. */
+/** Invented hash, for the status of a transfer whose transaction no node knows. */
 const UNSEEN: Hash = `0x${'00'.repeat(30)}0001`
+/** Invented hash of a transaction that another transaction replaced, according to the service's records. */
 const DROPPED: Hash = `0x${'00'.repeat(30)}0002`
 
 const MESSAGE = parseAbiParameters([
@@ -68,9 +70,9 @@ const TOKEN = parseAbi(['function approve(address spender, uint256 amount)'])
 const VAULT = parseAbi(['function deposit(uint256 assets, address receiver)'])
 
 /**
- * Prepares all states, with bridge transfers from the first chain to the second. Both chains must mine a block per transaction. States that
- * must be final are prepared before `toNow`, which moves the chains to the present. States that end within hours are prepared after
- * `toNow`.
+ * Prepares all states, with bridge transfers from the first chain to the second. Both chains must mine a block per
+ * transaction. `toNow` moves the chains' clocks from the past to the present. States that need final blocks are
+ * prepared before `toNow`. States that end within hours, such as a dispute period, are prepared after it.
  */
 export async function prepareStates(
   chains: readonly Chain[],
@@ -272,8 +274,8 @@ function lagoonCalls(plan: Plan, asset: Address) {
 }
 
 /**
- * Grants rewards on both chains, and claims a part on the first chain. The result's `next` are rewards that
- * `postRewards` later posts on the second chain.
+ * Grants rewards on both chains, and claims a part on the first chain. Returns the API requests that show these
+ * rewards. Also returns `next`: further rewards on the second chain, which `postRewards` grants later.
  */
 async function playRewards(base: Chain, arbitrum: Chain, rewards: RewardOperator, vault: LocalVault) {
   const token = requireValue(base.rewardToken).address

@@ -57,7 +57,7 @@ type VaultSpec = {
   readonly asset: (typeof TOKENS)[number]['symbol']
   readonly name: string
   readonly symbol: string
-  /** First deposit in whole tokens. */
+  /** Amount of the vault's first deposit, in whole tokens. */
   readonly size: string
   /** Deposit cap in whole tokens, only for Lagoon vaults since v0.6. */
   readonly cap?: string

@@ -6,7 +6,7 @@ import type { LocalStates } from '../start/states.ts'
 export type ShownState = {
   readonly name: string
   readonly does: string
-  /** Account whose pages show the state; undefined if every account sees the same. */
+  /** Local account that the wallet uses to show the state; undefined if the state looks the same for every account. */
   readonly account: string | undefined
   readonly apiKey: string
   readonly page: string

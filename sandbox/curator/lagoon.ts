@@ -40,8 +40,9 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
     reader.address(ROLES + 4n),
     reader.read('asset'),
     reader.read('totalAssets'),
-    // The function isTotalAssetsValid exists only since Lagoon v0.5, and depositEpochId only in Lagoon v0.1.
+    // The function isTotalAssetsValid exists only since Lagoon v0.5.
     reader.read('isTotalAssetsValid').catch(() => false),
+    // The function depositEpochId exists only in Lagoon v0.1, so its existence reveals that version.
     reader.read('depositEpochId').then(
       () => true,
       () => false,
@@ -54,7 +55,7 @@ export async function settleLagoon(chain: LocalChain, vault: Address, gain: bigi
   // The safe must pass the proposed valuation to the function settleDeposit, except in Lagoon v0.1.
   const args = isFirst ? ([] as const) : ([valuation] as const)
   const accept = encodeFunctionData({ abi: VAULT, functionName: 'settleDeposit', args })
-  // A valuation that is still valid must be expired before the next proposal.
+  // The vault rejects a new valuation while the last one is valid, so the safe first expires the last one.
   const expire = encodeFunctionData({ abi: VAULT, functionName: 'expireTotalAssets' })
   const hashes = await transact(chain, [
     ...(isValid ? [call(safe, `expireTotalAssets of ${vault}`, expire)] : []),

@@ -69,7 +69,7 @@ export async function linkSolana({ client, say }: DemoContext): Promise<void> {
   say(`POST wallets for ${SOLANA_WALLET.address} on Solana: linked`)
 }
 
-/** Creates a P-256 key, and functions that sign registration and login challenges as credentials of the kind `Key`. */
+/** Creates a P-256 key and returns functions that sign challenges with it: `create` for a registration, `get` for a login. */
 function someKey() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credId = randomBytes(32).toString('base64url')

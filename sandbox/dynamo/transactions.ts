@@ -225,7 +225,7 @@ async function makeAll(
   }
   const excess = findItemsLimitError(done.map(({ size }) => size))
   if (excess === undefined && done.every(({ answer }) => answer.status === 200)) {
-    // A transaction consumes twice the units of single writes.
+    // A write in a transaction consumes twice as many capacity units as a single write.
     return made(done.reduce((sum, { size }) => sum + 2 * Math.max(1, Math.ceil(size / 1024)), 0))
   }
   for (const { undo } of done) await undo()

@@ -27,12 +27,15 @@ class ApiError extends Error {
   }
 }
 
-// Fees for the relayer's capital and for the liquidity providers, in basis points of the deposit's amount.
+// Fee for the relayer's capital, in basis points of the deposit's amount.
 const CAPITAL_BASIS_POINTS = 4n
+// Fee for the bridge's liquidity providers, in basis points of the deposit's amount.
 const LP_BASIS_POINTS = 1n
-// Gas fees and deposit limits in whole tokens, as if each token were worth one dollar.
+// Gas fees of a fill, without and with a message to execute. They are in whole tokens, as if each token were worth one
+// dollar.
 const GAS_FEE = '0.05'
 const GAS_FEE_WITH_MESSAGE = '0.12'
+// Maximum deposits in whole tokens: in general, and for an instant fill.
 const MAX_DEPOSIT = '2000000'
 const MAX_DEPOSIT_INSTANT = '500000'
 // Maximum relayer fee: a quarter of the deposit's amount. This limit makes the minimum deposit about four times the gas fee.
@@ -42,8 +45,8 @@ const FILL_SECONDS = 3
 // Age of a quote's timestamp in seconds. The real API takes the time of an older block, so that several quotes share
 // one timestamp.
 const QUOTE_AGE_SECONDS = 300n
-// Origin chains (Ethereum, Polygon) that may reorganise. Their quotes state the end of the relayer's exclusivity as a
-// time. A duration would start later if a reorganisation moved the deposit to a later block.
+// Ids of origin chains (Ethereum, Polygon) that may reorganise. A reorganisation can move a deposit to a later block. A
+// quote for these chains therefore states the end of the relayer's exclusivity as a time, not as a duration.
 const ORIGINS_THAT_REORGANISE: readonly number[] = [1, 137]
 const DEADLINE_SECONDS = 7200
 const WHOLE = 10n ** 18n

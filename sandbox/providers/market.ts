@@ -67,7 +67,7 @@ const COIN_OF_SYMBOL: Readonly<Record<string, string>> = {
   ...{ USDC: 'usd-coin', USDT: 'tether', DAI: 'dai', MORPHO: 'morpho' },
 }
 
-/** Approximate value of one US dollar in each currency. A CoinGecko id means that the currency is that coin. */
+/** Approximate value of one US dollar in each currency. A text is the CoinGecko id of a coin, whose price in the market gives the value. */
 const PER_DOLLAR = {
   ...{ usd: 1, eur: 0.86, gbp: 0.76, chf: 0.8, jpy: 156, aed: 3.67, ars: 1_420, aud: 1.54, bdt: 122, bhd: 0.377 },
   ...{ bmd: 1, brl: 5.35, cad: 1.4, clp: 930, cny: 7.1, czk: 20.9, dkk: 6.45, gel: 2.7, hkd: 7.78, huf: 331 },

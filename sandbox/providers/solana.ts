@@ -38,8 +38,10 @@ export const SOLANA_TOKENS: readonly MarketToken[] = [
   { chainId: CHAIN_ID, address: USDT.mint, symbol: 'USDT', name: 'Tether USD', decimals: USDT.decimals },
 ]
 
-// Rent of Solana accounts after the first steps of SIMD-0437, which lowers the rent gradually.
+// Price of a Solana account's storage (rent), after the first steps of the proposal SIMD-0437, which lowers the rent
+// gradually.
 const LAMPORTS_PER_BYTE = 5_080
+// Bytes for which every account pays rent in addition to its data.
 const ACCOUNT_BYTES = 128
 
 const Wallet = z.tuple([z.string()]).rest(z.unknown())

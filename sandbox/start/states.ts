@@ -14,8 +14,9 @@ export type LocalStates = {
   readonly questions: Readonly<Record<string, StateRequest & { readonly apiKey?: string }>>
 }
 
-/** Maximum deposit of the limited API key, in the smallest unit of USDC. `OTHER_CHAIN` is a chain that the key may not use. */
+/** Maximum deposit that the API key `limited` allows, in the smallest unit of USDC. */
 const LARGEST = 1_000_000n
+/** Id of a chain that the API key `limited` does not allow. */
 const OTHER_CHAIN = 42161
 /** Dummy values for the record of a bridge deposit that never reached the chain. */
 const LOST = { hash: zeroHash, quotedAt: 1 }

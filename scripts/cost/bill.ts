@@ -43,7 +43,7 @@ export function totalOf(bill: Bill): number {
 }
 
 function billOf(of: (item: (typeof BILL_ITEMS)[number]) => number): Bill {
-  // The cast is safe: the entries are exactly the items.
+  // The cast is safe: there is one entry for each item of `BILL_ITEMS`, and no other.
   return Object.fromEntries(BILL_ITEMS.map((item) => [item, of(item)])) as Bill
 }
 
@@ -133,7 +133,7 @@ function billWork(counts: Counts, { ms, memoryMiB }: { readonly ms: number; read
     tables: table.readUnits * AWS_PRICES.readUnit + table.writeUnits * AWS_PRICES.writeUnit,
     'secrets and queues': secrets * AWS_PRICES.secretsRequest + queue * AWS_PRICES.queueRequest,
     nodes: RPC_PRICES.computeUnit * computeUnits(counts),
-    // `billIndex` adds the cost of requests to wallet indexes.
+    // Requests to `goldrush`, a wallet index, cost nothing here, because `billIndex` adds their cost.
     sources: sumOver(sources, (name) => (name === 'goldrush' ? 0 : prices[name]?.request)),
     egress: 0,
     logs: (ASSUMPTIONS.logBytes / GB) * AWS_PRICES.logGb,

@@ -4,8 +4,8 @@ export const MAX_MEASURED_COUNT = 10_000
 export const MAX_COUNT = 1e6
 
 /**
- * Curve of a stage's monthly cost in dollars by a growing number, such as the number of users. `limit` is the limit of
- * a service that the number reaches first.
+ * Curve that shows a stage's monthly cost (`usd`) for a growing number, such as the number of users. As that number
+ * grows, the stage reaches `limit` before the limits of other services.
  */
 export type Curve = {
   readonly name: 'users' | 'vaults' | 'events' | 'clients'

@@ -38,8 +38,8 @@ const SHARD = { requests: 20, rounds: 5, calls: 12, readUnits: 2.07, writeUnits:
 const LISTED = { readUnits: 555 / 10_000, idBytes: 16 }
 
 /**
- * Returns four curves of a stage's monthly cost: by users, vaults, events and clients. The stage has paid nodes and the
- * alarms of the value `slo`.
+ * Returns four curves of a stage's monthly cost: by users, vaults, events and clients. The stage has paid nodes, and
+ * the alarms that its setting `observe` creates for the value `slo`.
  */
 export function growthOf(counted: CountsFile): readonly Curve[] {
   const fixed = sumIdle(billIdle(counted), 'slo') + billIdleNodes(counted)
@@ -70,8 +70,8 @@ export function growthOf(counted: CountsFile): readonly Curve[] {
     {
       name: 'events',
       axis: 'events a minute, of one client',
-      // Adds the cost of the events to the cost of a stage without users. Every event is assumed to be recorded alone,
-      // which costs most.
+      // Adds the cost of the events to the cost of a stage without users. Assumes that the service records the
+      // events one by one, which costs most.
       usd: (events) => fixed + events * MONTH_MINUTES * eventUsd,
       limit: {
         name: "writes of a client's log",

@@ -129,7 +129,7 @@ function idleEdge(counted: CountsFile): string {
 function edgeRequests(counted: CountsFile): string {
   const { edgeRequest, firewallRequest, edgeEgressGb, egressGb } = AWS_PRICES
   const users = SIZES.map((size) => {
-    // Webhook events do not pass API Gateway, so their bill has no item `gateway`.
+    // This filter removes webhook events: they do not pass API Gateway, so their item `gateway` is 0.
     const bills = billUsers(counted, size).filter(({ bill }) => bill.gateway > 0)
     const calls = bills.reduce((sum, one) => sum + one.calls, 0)
     const { egress } = sumOf(bills.map(({ bill }) => bill))
@@ -231,7 +231,7 @@ function drivers(counted: CountsFile): string {
 
 function perEndpoint(counted: CountsFile): string {
   const rows = Object.entries(counted.endpoints).map(([name, counts]) => {
-    // The cast: the file has only names of endpoints, each found by its route.
+    // The cast: the names come from docs/cost.json, which has one entry for each endpoint, under the endpoint's name.
     const { first, next, average } = billCall(name as keyof typeof endpoints, counts, counted.stage.memoryMiB.endpoints)
     const of = (bill: Bill, ...items: readonly (typeof BILL_ITEMS)[number][]) =>
       items.reduce((sum, item) => sum + bill[item], 0) * MILLION

@@ -7,7 +7,7 @@ export type ChildProcessHandle<Told> = {
   readonly told: Told
   /** Returns the milliseconds of CPU time that the child process used since the last call. */
   readonly cpu: () => Promise<number>
-  /** Sends a message and returns the response. The file that the child process runs defines both types. */
+  /** Sends a message to the child process and returns its response. The child's own file defines the types of both. */
   readonly ask: <Answer>(message: object) => Promise<Answer>
   stop(): Promise<void>
 }

@@ -24,7 +24,7 @@ export default defineConfig({
   markdown: { config: readAsGitHub, anchor: { slugify }, toc: { slugify } },
   vite: {
     server: { watch: { ignored: ['**/.local/**', '**/cdk.out/**', '**/dist/**'] } },
-    // The pages lie outside the folder where Vue is installed, so bundling could not resolve it from them.
+    // Vue is not bundled: the pages lie outside the folder where Vue is installed, so the bundler would not find Vue.
     ssr: { external: ['vue', 'vue/server-renderer'] },
   },
   themeConfig: {
@@ -32,7 +32,8 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: { searchOptions: { boost: { title: 4, text: 1, titles: 2 } } },
-        // The search index leaves out decisions, and treats the types of events as parts of one page.
+        // The search index leaves out the pages of docs/decisions. A heading that names a type of event counts as bold
+        // text, so that it is no search result of its own.
         _render: (source, env, markdown) =>
           env.relativePath.includes('decisions/')
             ? ''
@@ -61,7 +62,7 @@ export default defineConfig({
       return `<script${attributes} src="${site.base}${assetsDir}/${name}"></script>`
     })
   },
-  /** Writes the Markdown source of each page beside it, llms.txt, and default settings that name no API. */
+  /** Writes the Markdown source of each page beside the page, llms.txt, and a config.json without the URL of an API. */
   buildEnd({ outDir, pages }) {
     for (const file of [...pages.filter((page) => page !== 'site/index.md'), 'llms.txt']) {
       const target = join(outDir, pageOf(file) ?? file)

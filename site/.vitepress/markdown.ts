@@ -46,7 +46,7 @@ export function readAsGitHub(md: MarkdownRenderer): void {
     const headings = state.tokens.flatMap(({ type, tag }, at) => (type === 'heading_open' && tag === 'h2' ? [at] : []))
     const block = new state.Token('html_block', '', 0)
     block.content = '<TryIt />\n'
-    // The form is inserted after the example, which is the first section.
+    // `<TryIt />` is the form that sends a request. It follows the page's first section, which is the example.
     state.tokens.splice(headings[1] ?? state.tokens.length, 0, block)
   })
 

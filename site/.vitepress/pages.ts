@@ -34,8 +34,8 @@ const OTHER_PAGES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the path in the site of a Markdown file's page; undefined for a file that is not a page. Paths are relative to the roots of
- * repository and site.
+ * Returns the path of the page that the site makes from a Markdown file. Returns undefined for a file that is not a
+ * page. `file` is relative to the repository's root, and the result to the site's root.
  */
 export function pageOf(file: string): string | undefined {
   const own = OTHER_PAGES[file]
