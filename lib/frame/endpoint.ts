@@ -39,8 +39,8 @@ type Frame<C extends EndpointContract> = {
 
 /**
  * Builds the Lambda handler of an HTTP endpoint (API Gateway HTTP API, payload version 2) from its contract and the
- * function `work`. The services are built once per container, in parallel with the first look-up of a caller. So
- * building them must not open connections or call a chain.
+ * function `work`. The services are built once per container, while the caller of its first request is looked up. This
+ * caller may be unknown. So building services must not call a chain or an external service.
  */
 export function endpoint<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,

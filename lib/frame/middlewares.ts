@@ -48,7 +48,7 @@ export function requestLog(now: () => number): HttpMiddleware {
  */
 export function rateLimitHeaders(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = async ({ event, response }) => {
-    // The error reply of a refused charge already contains these headers.
+    // A refused charge is ignored here, because its error reply already contains the rate-limit headers.
     const standing = await admissionIn(event)?.catch(() => undefined)
     if (response && standing) response.headers = { ...response.headers, ...standing }
   }
