@@ -91,12 +91,13 @@ export const randomBytes = () => crypto.randomBytes
 export const version = (env: Env<'version'>) => env.version
 
 /**
- * Confidential configuration of the stage, read once per build of the services. `container` (lib/frame/container.ts)
- * builds them again when the secret changes. Throws if the secret cannot be read or does not match the schema.
+ * Confidential configuration of the stage. Services that are built together share one read of it.
+ * `createServiceContainer` builds all services again when the secret changes. Throws if the secret cannot be read or
+ * does not match the schema.
  */
 export const config = /* @__PURE__ */ oncePer((env: Env<'config'>) => readLatestSecretJson(env.config, Config))
 
-/** Keys of user accounts, newest first. The secrets of one-time codes and the dummy key ids at a login are derived from them. */
+/** Keys for user accounts, newest first. The service derives secrets of one-time codes from them, and dummy ids that hide unknown users. */
 export const identityKeys = (env: Env<'identity'>) => readLatestSecretJson(env.identity, KeysByAge)
 
 /** Reads the keys that sign responses. The first key signs; the second one is only published. */
@@ -127,8 +128,8 @@ export const limitTries = (env: Env<'users' | 'rateLimits'>) =>
 export const listedVaults = (env: Env<'clients'>) => listedVaultsStore(openTable(env.clients))
 
 /**
- * Adds vaults that are missing from the chains' lists of vaults. It runs at most once an hour per container, so also
- * after each deployment.
+ * Adds vaults that are missing from the chains' lists of vaults. It does so on its first call in each container, then
+ * at most once an hour.
  */
 export const relistVaults = (env: Env<'clients'>) =>
   cacheForLifetime(
@@ -146,7 +147,8 @@ const PROGRESS_MS = 30_000
 export const records = (env: Env<'deposits'>) => {
   const store = recordsStore(openTable(env.deposits))
   const read = (vaults: readonly VaultKey[]) => store.getProgress(vaults, { isConsistent: false })
-  // The last recorded block may be 30 seconds old. That is harmless, because readers add newer events from the chain.
+  // `recallProgress` caches the last recorded blocks for 30 seconds. That is harmless, because readers add newer events
+  // from the chain.
   return { ...store, recallProgress: createVaultCache(read, PROGRESS_MS, Date.now).list }
 }
 
@@ -191,8 +193,8 @@ export const getAgreedReader = async (env: Env<'config'>) => createAgreedReaders
 export const agree = async (env: Env<'config'>) => createAgreement((await config(env)).rpcUrls, OUTSIDE)
 
 /**
- * Client of the bridge Across, with the service's integrator id. The caller of a request pays for its bridge quotes
- * from the budget for quotes.
+ * Client of the bridge Across, with the service's integrator id. A bridge quote costs the caller of an API request
+ * rate-limit units from the budget for quotes.
  */
 export const bridge = async (env: Env<'config' | 'cache'>) => {
   const { integratorId, ...api } = (await config(env)).bridge
@@ -225,7 +227,7 @@ export const eventLog = (env: Env<'webhooks'>) => eventLogStore(openTable(env.we
 /** Store of webhook events that can also append events, for scheduled jobs. */
 export const appendingLog = (env: Env<'webhooks'>) => appendingLogStore(openTransactingTable(env.webhooks))
 
-/** Queues groups of a chain's vaults. A separate function run records each group. */
+/** Queues groups of a chain's vaults. A separate function run records the chain data of each group. */
 export const enqueueShards =
   (env: Env<'shardQueue'>): EnqueueShards =>
   (messages) =>

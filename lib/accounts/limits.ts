@@ -12,8 +12,9 @@ const THIRTY_DAYS_MS = 30 * DAY_MS
 type AttemptKind = 'registration' | 'password' | 'code' | 'wallet signature'
 
 /**
- * Subjects whose counters an attempt raises. Counters of users and networks last 10 minutes, counters of TOTP seeds 30
- * days. `seed` is null for a user without a seed. Such an attempt is counted separately, so it takes the same work.
+ * Subjects of an attempt, such as its user and its network. The attempt raises a counter of each. Counters of users and
+ * networks last 10 minutes, counters of TOTP seeds 30 days. `seed` is null if no TOTP seed is known. The attempt then
+ * raises a counter that limits nothing, so it takes the same work.
  */
 type AttemptSubjects = {
   readonly clientId?: string

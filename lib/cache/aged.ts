@@ -13,8 +13,8 @@ export function combineAges<T>(value: T, parts: readonly (Aged<unknown> | undefi
 }
 
 /**
- * Returns true if a cached response is older than twice its fresh time. The external service that supplies the data has
- * then probably failed.
+ * Returns true if a cached response is older than twice the time for which it is fresh. The external service that
+ * supplies the data has then probably failed.
  */
 export function isOverdue(
   { asOf, isStale }: Aged<unknown>,

@@ -18,8 +18,8 @@ export type CacheNamespace<T> = {
   readonly freshSeconds: number
   readonly keepSeconds: number
   /**
-   * Seconds for which a container reuses a response from its memory. Only for namespaces with few keys that no request
-   * chooses, so the memory stays small.
+   * Seconds for which a container reuses a response from its memory. It is set only for namespaces with few keys, to
+   * which API requests cannot add others. So the memory stays small.
    */
   readonly rememberedSeconds?: number
 }

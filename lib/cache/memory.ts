@@ -11,8 +11,9 @@ export type CachedAnswers = ReadonlyMap<string, CachedAnswer<unknown>>
 type RememberedAnswer = { readonly answer: Promise<CachedAnswer<unknown> | undefined>; readonly until: number }
 
 /**
- * Creates a container's memory of cached responses, for namespaces with `rememberedSeconds`. No request chooses their
- * keys, so the memory stays small. A missing response is not remembered, so it is read again each time.
+ * Creates a container's memory of cached responses, for namespaces with `rememberedSeconds`. API requests cannot add
+ * keys to these namespaces, so the memory stays small. A missing response is not remembered, so it is read again each
+ * time.
  */
 export function cacheMemory({
   read,

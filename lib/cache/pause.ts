@@ -9,12 +9,12 @@ const PAUSES: CacheNamespace<number> = {
   freshSeconds: MAX_RETRY_AFTER_SECONDS,
   keepSeconds: MAX_RETRY_AFTER_SECONDS,
 }
-/** Milliseconds between a container's reads of the shared pause, which other containers may have begun. */
+/** Milliseconds between two reads of the cached pause by one container. Another container may have begun a pause meanwhile. */
 const READ_EVERY_MS = 1_000
 
 /**
- * Returns the pause of requests to the external service with this name. All containers share the pause. Each container
- * reads it at most once a second.
+ * Returns an object that begins and reads the pause of requests to the external service with this name. All containers
+ * share the pause. Each container reads it at most once a second.
  */
 export function sharedPause(
   {

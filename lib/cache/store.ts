@@ -64,8 +64,9 @@ export function cacheStore(table: Table) {
       ),
 
     /**
-     * Takes the lease to refresh a key's response until `until`. Returns false if another container has the lease, or a
-     * failure was stored recently. Also returns false if the response is no longer the `seen` one.
+     * Takes the lease to refresh a key's response. The lease ends at `until`. Returns false if another container has
+     * the lease, or the pause after a failed refresh has not ended. Also returns false if the cached response is no
+     * longer `seen`, the one that the caller has read.
      */
     takeLease: (key: string, { seen, now, until }: { seen: CacheEntry['answer']; now: number; until: number }) =>
       table.update(keyOf(key), {

@@ -69,7 +69,7 @@ export function createVaultLister(table: OperatorTable) {
     async relist(): Promise<number> {
       const unlisted = await findUnlisted()
       for (const { key, clientId, vault } of unlisted) {
-        // This condition prevents the writes if the vault was removed from the client after the scan.
+        // The condition prevents these writes if the client has lost the vault since `findUnlisted` read it.
         await table.transact([{ check: key, when: exists('pk') }, ...buildListingWrites(clientId, vault)])
       }
       return unlisted.length

@@ -36,7 +36,10 @@ export type Pause = {
   readonly begin: (seconds: number) => Promise<void>
 }
 
-/** External service: its name in logs, its base URL, its headers, the deadline of a request (3 s by default), and its pause. */
+/**
+ * External service: its name in logs, its base URL, its headers, and the deadline of a request (3 s by default). No
+ * requests are sent during its `pause`.
+ */
 export type UpstreamOptions = {
   readonly name: string
   readonly url: string
@@ -184,7 +187,8 @@ export async function firstSuccess<T>(
   try {
     return await run(tries)
   } finally {
-    // A shared error is the reason, because `abort` without a reason creates an error with a stack trace each time.
+    // All calls of `abort` pass the same error as reason. Without a reason, each call would create an error with a
+    // stack trace.
     isOver.abort(OVER)
   }
 }

@@ -82,7 +82,7 @@ export type JobContract = {
   /** Schema of the report that a run returns. Alarms watch its fields `lagSeconds`, `changedVaults` and `unreportedVaults`. */
   readonly report: z.ZodType
   readonly everyMinutes: number
-  /** Events of the job. Each event has its own schedule and starts its own runs. */
+  /** Events with which schedules start the job. Each event has its own schedule, which starts separate runs. */
   readonly runs: readonly Readonly<Record<string, string | number>>[]
   /** True if two RPC hosts must confirm the chain data that the job records. An alarm then reports disagreements. */
   readonly needsAgreement?: boolean

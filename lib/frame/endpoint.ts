@@ -40,8 +40,8 @@ type Frame<C extends EndpointContract> = {
 /**
  * Builds the Lambda handler of an HTTP endpoint (API Gateway HTTP API, payload version 2) from its contract.
  * `buildRespond` gets the services that the providers build, and returns the function that responds to a request. The
- * services are built once per container, in parallel with the first look-up of a caller. So building them must not
- * open connections or call a chain.
+ * services are built once per container, while the caller of its first request is looked up. This caller may be
+ * unknown, so building services must not call a chain or an external service.
  */
 export function endpoint<const C extends EndpointContract, P extends Providers<C>>(
   contract: C,

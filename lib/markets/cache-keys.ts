@@ -42,7 +42,8 @@ export const COIN_IDS_KEY: CacheKey<string[]> = {
     schema: z.array(z.string()),
     freshSeconds: DAY,
     keepSeconds: 7 * DAY,
-    // This list changes only hourly and each read takes 150 KB. So containers keep it in memory longer than other lists.
+    // The list of coin ids changes only hourly, and each read takes 150 KB. So containers keep it in memory longer than
+    // other lists.
     rememberedSeconds: 10 * MINUTE,
   },
   key: 'all',

@@ -6,7 +6,10 @@ import type { CoinName, DatedPrice, PriceSource } from './source.ts'
 
 const OLDEST_MS = DAY * 1000
 const MIN_CONFIDENCE = 0.5
-/** Maximum number of characters in the path of a request's URL. The whole URL may have 8,000, and more coins need several requests. */
+/**
+ * Maximum number of characters in the path of a request's URL. The whole URL may have 8,000. Coins that do not fit go
+ * into further requests.
+ */
 const MAX_PATH = 7_500
 /** Maximum number of points of a chart in one request. DefiLlama refuses more. */
 const MAX_POINTS = 500

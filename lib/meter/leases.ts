@@ -5,7 +5,7 @@ import type { LeasesStore } from './leases-store.ts'
 export type Limit = {
   readonly units: number
   readonly seconds: number
-  /** Number of units that a subject may spend per container and time window before its units are counted; none by default. */
+  /** Number of units that each container lets a subject spend per time window without counting them in the table; none by default. */
   readonly uncounted?: number
 }
 
@@ -39,11 +39,11 @@ const MAX_WINDOWS = 10_000
 const nothing = () => {}
 
 /**
- * Creates the counter of the units that subjects spend. Its time windows begin at the same time in all containers. A
- * container leases units from the table and then spends them without further requests. A lease is as large as the units
- * spent so far, but between a thousandth and a hundredth of the limit. Counted units never exceed the limit. When a
- * window ends, a container loses the unspent units of its lease. While the table cannot be reached, units are not
- * counted.
+ * Creates the counter of the rate-limit units that subjects, such as API keys, spend. Its time windows begin at the
+ * same time in all containers. A container leases units from the table and then spends them without further requests. A
+ * lease is as large as the units spent so far, but between a thousandth and a hundredth of the limit. Counted units
+ * never exceed the limit. When a window ends, a container loses the unspent units of its lease. While the table cannot
+ * be reached, units are not counted.
  */
 export function createLeases({
   take,
@@ -88,7 +88,7 @@ export function createLeases({
     const first = Math.max(1, Math.floor(limit.units / 1000))
     const size = Math.max(needed, Math.min(Math.max(first, window.spent), window.most))
     try {
-      // The table keeps this item for one more time window, because the clocks of containers differ.
+      // The table keeps the count of a time window for one more window, because the clocks of containers differ.
       const until = new Date(end + limit.seconds * 1000)
       const taken = await take(`${subject}#${end}`, { size, limit: limit.units, until })
       if (taken !== null) {
@@ -115,7 +115,7 @@ export function createLeases({
       return window && isRefused(window, units) ? secondsLeft(window) : undefined
     },
 
-    /** Spends all of these units, or none if too few are left. Leases more units from the table if necessary. */
+    /** Spends these units from the subject's limit, or none of them if too few are left. Leases more units from the table if necessary. */
     async spend(subject: string, limit: Limit, units: number): Promise<Spending> {
       for (;;) {
         const window = knownWindow(subject, limit) ?? openWindow(subject, limit)

@@ -19,16 +19,19 @@ export const REQUEST_UNITS = {
   quote: 30,
 } as const
 
-/** Purpose for which a payer spends units. Each purpose has its own budget, so spending one budget does not reduce the others. */
+/** Purpose of a request. Each API key, session and network has a separate budget of rate-limit units for each purpose. */
 export type BudgetPurpose = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
 
 /**
  * Subject that pays for a request: an API key, a user's session or a network. A session or network may spend a tenth of
- * its key's units.
+ * its API key's units.
  */
 export type Payer = { readonly who: 'session' | 'network' | 'key'; readonly id: string }
 
-/** Charge of `units` to each of these payers. The API key is the last payer, and `rate` is its rate limit. */
+/**
+ * Charge for a request: each payer spends `units` from its budget for the purpose `share`. `rate` is the API key's rate
+ * limit. If the API key itself pays, it is last in `payers`.
+ */
 export type Charge = {
   readonly payers: readonly Payer[]
   readonly rate: Rate
@@ -37,16 +40,16 @@ export type Charge = {
 }
 
 /**
- * Function that builds the payment of these units by the caller of a request. The units come from the caller's budget
- * for data sources or for quotes.
+ * Function that builds the payment of these rate-limit units by the caller of an API request. The units come from the
+ * caller's budget for data sources or for quotes.
  */
 export type PayFor = (units: number, of?: 'sources' | 'quotes') => Payment
 
-/** Payment of units that must succeed before a request to an external service. */
+/** Payment of rate-limit units by the caller of an API request. It must succeed before the service calls an external service. */
 export type Payment = {
   /** Charges the units. Throws `too_many_requests` if a payer has too few units left. */
   readonly pay: () => Promise<void>
-  /** Returns the error that `pay` would throw, if this container knows it without a request to the table. */
+  /** Returns the error that `pay` would throw, if this container already knows it. Sends no request to DynamoDB. */
   readonly findRefusal: () => AppError | undefined
 }
 
@@ -57,14 +60,14 @@ const PART = 1 / 10
 /** Window of the budgets for data sources and bridge quotes. Every request in so long a window is counted. */
 const LONG_WINDOW_SECONDS = 600
 /**
- * Number of requests that a session or network can make per container and time window before they are counted. Most
- * users then cause no request to the table.
+ * Number of requests per time window that each container allows a session or network without counting them in DynamoDB.
+ * Most users then cause no request to DynamoDB.
  */
 const UNCOUNTED = 1
 
 /**
- * Budget of each purpose: its part of the key's rate limit, and its window in seconds (by default the key's window).
- * `fewest` is the minimum number of units for any payer.
+ * Budget for each purpose: its part of the API key's rate limit, and its time window in seconds (by default the key's
+ * window). Every payer gets at least `fewest` units per window.
  */
 const SHARES: Readonly<Record<BudgetPurpose, { part: number; seconds?: number; fewest: number }>> = {
   requests: { part: 1, fewest: 1 },
@@ -101,7 +104,7 @@ export function createMeter({ spend, findRefusal }: Leases) {
   }
 
   return {
-    /** Returns the error of a charge if this container already knows that too few units are left. It sends no request to the table. */
+    /** Returns the error that `charge` would throw, if this container already knows it. Sends no request to DynamoDB. */
     findRefusal: findKnown,
 
     /**
@@ -110,8 +113,8 @@ export function createMeter({ spend, findRefusal }: Leases) {
      * Throws `too_many_requests` in all other cases; the details name the payer.
      */
     async charge(charge: Charge): Promise<{ headers: RateLimitHeaders; giveBack: () => void }> {
-      // Refusals that this container already knows are thrown first. Once the key's units are spent, requests from many
-      // new networks then cause no writes.
+      // A charge that this container knows to fail is refused without a write to DynamoDB. So once the API key's units
+      // are spent, requests from many new networks cause no writes.
       const known = findKnown(charge)
       if (known) throw known
       const spent: Spending[] = []

@@ -117,8 +117,8 @@ export function fitNfts(collections: readonly NftCollection[], bytes = MAX_BYTES
   }
   const ordered = collections.toSorted((one, other) => Number(one.is_spam) - Number(other.is_spam))
   const taken = ordered.flatMap(({ nft_data, ...collection }) => {
-    // Only NFTs count towards MAX_NFTS. So the number that `take` has subtracted for the collection itself is added
-    // again.
+    // `take` also counts the collection as an NFT, but only its NFTs count towards MAX_NFTS. So `count` is corrected
+    // below.
     const fits = take(NftCollection.omit({ nft_data: true }).encode(collection))
     count += 1
     return fits ? [{ ...collection, nft_data: nft_data.filter(take) }] : []

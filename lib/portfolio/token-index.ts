@@ -56,7 +56,7 @@ export type IndexedTokens = { readonly tokens: readonly IndexedToken[]; readonly
  * `upstream_unavailable` if the service refuses the API key.
  */
 export type TokenIndex = {
-  /** Units of the rate limit that one request for tokens or for NFTs costs the client. */
+  /** Cost of one request for tokens or for NFTs, in rate-limit units that the API caller pays. */
   readonly units: { readonly tokens: number; readonly nfts: number }
   readonly tokenChains: readonly ChainKey[]
   readonly nftChains: readonly ChainKey[]

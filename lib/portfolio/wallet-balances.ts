@@ -75,7 +75,7 @@ export function isReadFresh({ read }: KnownBalances, shares: readonly string[], 
   return isFresh(read.asOf) && shares.every(isShareFresh)
 }
 
-/** Returns the time of the oldest known balance. Of the vault shares, only the share tokens in `contracts` count. */
+/** Returns the time of the oldest known balance. It ignores balances of vault shares whose share token is not in `contracts`. */
 export function oldestReadTime({ asOf, tokens, shares }: ChainBalances, contracts: readonly string[]): Date {
   const parts = [...Object.values(tokens), ...contracts.flatMap((address) => shares[address] ?? [])]
   return new Date(Math.min(...parts.map((part) => (part.asOf ?? asOf).getTime()), asOf.getTime()))

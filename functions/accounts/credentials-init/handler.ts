@@ -9,8 +9,9 @@ import { identityKeys, now, randomBytes, relyingParty, type Services, users } fr
 import { contract } from './contract.ts'
 
 /**
- * Starts the addition of a credential. Returns the WebAuthn options for the new credential and a challenge for an
- * existing one. The returned token must come with both credentials. The token works once, within ten minutes.
+ * Starts the addition of a credential. Returns the WebAuthn options for the new credential, a challenge that one of the
+ * user's existing credentials must confirm, and a token. The client sends the token with the new credential and the
+ * proof of the existing one. The token works once, within ten minutes.
  */
 function beginAddition({
   users,

@@ -10,10 +10,11 @@ import { identityKeys, now, randomBytes, relyingParty, type Services, users } fr
 import { contract } from './contract.ts'
 
 /**
- * Bytes of an encrypted P-256 private key and of its nonce, as the Dfns client libraries produce them. The key is PKCS
- * #8 (138 bytes) with an AES-GCM tag (16 bytes).
+ * Size of an encrypted P-256 private key from the Dfns client libraries: PKCS #8 (138 bytes) and an AES-GCM tag (16
+ * bytes).
  */
 const ENCRYPTED_BYTES = 138 + 16
+/** Size of the nonce with which the Dfns client libraries encrypt such a key. */
 const NONCE_BYTES = 16
 
 /**

@@ -13,7 +13,7 @@ import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
 const MAX_DUE = 100
 /**
  * Maximum number of RPC calls per run, on all chains together. At most MAX_POOLS of these calls read bridge contracts.
- * The remaining MAX_CALLS suffice to poll one transfer completely.
+ * So at least MAX_CALLS calls remain, which suffice to poll one transfer completely.
  */
 const MAX_CALLS_OF_RUN = 12
 const MAX_POOLS = MAX_CALLS_OF_RUN - MAX_CALLS
@@ -24,12 +24,12 @@ const MAX_WAIT_MS = HOUR_MS
 const FOLLOWED_MS = 21 * DAY_MS
 
 /**
- * Polls the due bridge transfers of a source chain until `until` (epoch milliseconds), those due longest first. First
- * it makes one call to the bridge contract of each of at most 4 destination chains. The call shows which transfers have
- * been filled or have passed their deadline. Then it polls the transfers that need more data one by one, with at most
- * 12 calls in total. A transfer that needs more calls is polled first in the next run. The remaining transfers are
- * postponed in the same order. A transfer that cannot be read does not stop the others. `ended` lists transfers with an
- * outcome that must still be published.
+ * Polls the bridge transfers of a source chain whose next poll is due. The transfer that has been due longest comes
+ * first. No poll starts after `until` (epoch milliseconds). First it makes one call to the bridge contract of each of
+ * at most 4 destination chains. The call shows which transfers have been filled or have passed their deadline. Then it
+ * polls the transfers that need more data one by one. A run makes at most 12 calls in total. If they do not suffice for
+ * a transfer, the next run polls this transfer first and later ones in the same order. A transfer that cannot be read
+ * does not stop the others. `ended` lists transfers with an outcome that must still be published.
  */
 export async function followTransfers(
   dependencies: TransferServices & {
@@ -114,8 +114,8 @@ async function readFills(
 }
 
 /**
- * Returns true if this transfer must be polled separately. One call to the destination chain's bridge contract shows
- * only if a waiting transfer was filled.
+ * Returns true if this transfer must be polled on its own. A transfer that only waits for its fill need not be. One
+ * call to the bridge contract of a destination chain reads the fills of all such transfers.
  */
 function needsPoll({ deposit, events, isUnfilled }: Transfer): boolean {
   const isWaiting = !isUnfilled && !events.some(({ kind }) => kind === 'filled')

@@ -40,8 +40,8 @@ export async function publishTransfers(
     const clientIds = new Map<Notice, readonly string[]>()
     const groups = ended.map((one) => {
       const vault = findTransferVault(one.recorded)
-      // With `latest`, clients may already have an event about an outcome that was not final. The final outcome is then
-      // published at any age.
+      // Clients may already have an event about an outcome that was not final, if `latest` is set. Outcomes of such a
+      // transfer are published at any age.
       const isNews = ({ timestamp }: Notice) => one.recorded.latest || now() - timestamp.getTime() < NEWS_MS
       const notices = vault ? buildTransferNotices(vault, one).filter(isNews) : []
       for (const notice of notices) clientIds.set(notice, vault ? clientsOf(vault) : [])

@@ -76,8 +76,9 @@ async function findClaimable(
     const notices = ofAccount.flatMap(
       (reward) => (block && buildClaimableNotice(one.account, reward, block.timestamp)) ?? [],
     )
-    // Merkl's proofs may already belong to the newest Merkle root. No reward is claimable then until the root's dispute
-    // period ends. Daily checks could always fall into a dispute period, so the next check is at the end of the period.
+    // Merkl's proofs may already belong to a new Merkle root. The rewards are not claimable before the root's dispute
+    // period ends. A check at the same time each day could always fall into a dispute period. So the next check is at
+    // the end of the period.
     const [next] = ofAccount.flatMap(({ claimableAt }) => claimableAt ?? [])
     return [[one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS }] as const]
   })
@@ -85,9 +86,9 @@ async function findClaimable(
 }
 
 /**
- * Builds the event for a claimable reward, read from a block with this timestamp. Returns undefined for a reward that
- * is worth less than a dollar or has no price. Also returns undefined for a reward with another recipient, because the
- * service does not prepare such claims.
+ * Builds the event for a claimable reward of an account, read from a block with this timestamp. Returns undefined for a
+ * reward that is worth less than a dollar or has no price. Also returns undefined if a claim would pay another address
+ * than the account. The service does not prepare such claims.
  */
 export function buildClaimableNotice(
   account: Address,

@@ -16,7 +16,7 @@ type TokensServices = Services<'cache' | 'liFi' | 'coinGecko' | 'now'>
 
 /** Minimum length of a fetched list of tokens or coins, as a fraction of the previous list. A shorter list counts as a failed fetch. */
 const MIN_SHARE = 0.5
-/** Age in milliseconds that the report assumes for a list that was never cached. It is the longest time for which lists are cached. */
+/** Age in milliseconds that this job's report gives a token list that was never cached. Token lists are cached for at most this time. */
 const NEVER_CACHED_MS = 7 * DAY_MS
 
 /**

@@ -16,8 +16,8 @@ type Entries = ReturnType<typeof toReply>[]
 
 /** Lists the supported tokens of all chains with one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
 function listCoins({ cache, now }: Services<'cache' | 'now'>) {
-  // Finished lists by currency, reused until the cached data change. There are at most 62 lists of 2 MB each, including
-  // their compressed forms.
+  // Finished lists of coins by currency, reused until the cached market data, rates or tokens change. There are at most
+  // 62 lists of 2 MB each, including their compressed forms.
   let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
   return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const cached = await recallAll(cache)

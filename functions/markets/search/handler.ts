@@ -35,7 +35,8 @@ const FOUND_PRICES: CacheNamespace<FoundPrice[]> = {
 /**
  * Finds at most 100 coins by name or symbol, largest market cap first. Prices come from CoinGecko or else from the
  * cached market data. If both fail, the coins have no prices. Throws `upstream_*` if no search result is cached and
- * CoinGecko fails. A search counts as failed if it does not find a coin of the cached market data.
+ * CoinGecko fails. A search that finds nothing counts as failed if the cached market data has a coin with that id, name
+ * or symbol.
  */
 export function searchCoins({ cache, coinGecko, now }: Services<'cache' | 'coinGecko' | 'now'>) {
   /** Returns prices from the cached market data. Throws `upstream_unavailable` if the currency's rate is not cached. */

@@ -34,9 +34,9 @@ type Outcome = Question & { readonly result: Result<OwnedNfts> }
 const FRESH_MS = 10 * MINUTE_MS
 
 /**
- * Returns a user's NFTs. NFTs of a wallet on a chain are at most ten minutes old, or a day old while their source
- * fails. Throws `invalid_session` if the user no longer exists. Throws `upstream_*` if no NFTs are known on any chain
- * with a source.
+ * Returns a user's NFTs. NFTs of a wallet on a chain are at most ten minutes old. They are at most a day old while
+ * their source fails, or if the wallet is empty. Throws `invalid_session` if the user no longer exists. Throws
+ * `upstream_*` if no NFTs are known on any chain with a source.
  */
 function listNfts({
   users,

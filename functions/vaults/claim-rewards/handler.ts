@@ -11,8 +11,8 @@ import { contract } from './contract.ts'
 function buildRewardsClaim({ agree, cache, merkl }: Services<'agree' | 'cache' | 'merkl'>) {
   return async ({ body, payFor }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const { userAddress: account, tokens, chainId } = body
-    // This endpoint belongs to the withdrawals, so `quotes` selects their separate request budget. Other requests then
-    // cannot block a claim.
+    // Withdrawals and claims have a separate budget for quotes, from which this request is paid. So requests of other
+    // kinds cannot block a claim.
     const payment = payFor(REQUEST_UNITS.merkl, 'quotes')
     const reported = await fetchReportedRewards({ cache, merkl }, { account, chainIds: [chainId], payment })
     const { rewards = [], isWhole = true } = reported[0] ?? {}

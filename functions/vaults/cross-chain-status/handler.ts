@@ -34,7 +34,7 @@ function getCrossChainStatus(
       return keep.lookAt || keep.quote || findVault(findTransferVault(keep)) ? new Date(now()) : undefined
     }
     const read = await toResult(readTransfersByHash({ ...services, getReader: getAgreedReader }, question, lookAt))
-    // A transfer is recorded only if two nodes agree on it. If they disagree, the response comes from one node and
+    // These error codes mean that two nodes did not agree on the transfer. The response then comes from one node, and
     // nothing is recorded.
     const codes: readonly ErrorCode[] = NO_AGREEMENT
     const isDisputed = 'error' in read && codes.includes(read.error.code)

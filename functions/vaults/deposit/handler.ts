@@ -25,11 +25,12 @@ function buildDeposit({
     const { vaultAddress, chainId, srcChainId, srcToken, userAddress: account, amount } = body
     const vault = findVisibleVault({ client, limits }, vaultAddress, chainId)
     const paidOn = srcChainId ?? vault.chainId
-    // Key limits name only wrapped tokens, such as WETH. So a native coin is replaced by its wrapped token before the check.
+    // Deposit limits of API keys name only wrapped tokens, such as WETH. So a native coin is checked as its wrapped
+    // token.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
     refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
-    // The recorded times of past settlements only add information to the vault's terms. If they cannot be read, the
-    // deposit is still prepared.
+    // `recorded` has the waiting times until past settlements, which are an optional part of the vault's terms. If they
+    // cannot be read, the deposit is still prepared.
     const recorded = records.recallProgress([vault]).catch(() => [])
     const completeTerms = async (read: ContractTerms) => buildResponseTerms(vault, read, (await recorded)[0]?.waits)
     // The contract of this endpoint accepts `srcChainId` and `srcToken` only together.

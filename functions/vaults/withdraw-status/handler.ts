@@ -65,16 +65,16 @@ function describe(status: Status, missedSettlements: number | null): string {
 }
 
 /**
- * Returns the milliseconds after which the client should request the status again. They last until the cooldown ends,
- * but at least a minute and at most an hour.
+ * Returns the milliseconds that the client should wait before it requests the status again. This is the rest of the
+ * cooldown, but at least a minute and at most an hour.
  */
 function untilEnd(claimableAt: Date, now: number): number {
   return Math.min(Math.max(claimableAt.getTime() - now, MINUTE_MS), HOUR_MS)
 }
 
 /**
- * Returns true if a ledger entry pays or cancels a withdrawal request, or is a request with a fixed payment. Such an
- * entry proves that the account has made a request.
+ * Returns true if this ledger entry proves that the account made a withdrawal request. Such an entry pays or cancels a
+ * request, or is itself a request whose payment was fixed.
  */
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixedRequest(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)

@@ -22,10 +22,11 @@ type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' |
 }
 
 /**
- * Maximum duration of a webhook test in milliseconds, and the pause after a test. A client can run only one test at a
- * time. Each test can occupy a Lambda for five seconds and calls a server of a third party.
+ * Maximum duration of a webhook test in milliseconds. A client can run only one test at a time. Each test can
+ * occupy a Lambda for five seconds and calls a server of a third party.
  */
 const MAX_TEST_MS = 6_000
+/** Milliseconds after a test in which the client cannot start another one. */
 const PAUSE_MS = 1_000
 
 /**
