@@ -85,7 +85,7 @@ describe('A host', () => {
     expect(JSON.parse(first.text)).toEqual(first.data)
     const next = await call('listVaults', { limit: 2, sort: 'name', cursor: first.data['nextCursor'] })
     expect(next.data['data']).not.toEqual(first.data['data'])
-    // The tool lists ten vaults per page by default.
+    // Without a limit, the MCP tool `listVaults` returns ten vaults, as the API does with `limit=10`.
     const { baseUrl, apiKey } = service
     const whole = await fetch(`${baseUrl}/defi-vaults/v1/vaults?limit=10`, { headers: { 'x-join-key': apiKey } })
     expect((await call('listVaults')).data['nextCursor']).toBe(Object(await whole.json()).nextCursor)

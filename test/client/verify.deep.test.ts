@@ -286,7 +286,10 @@ function withRebuiltCalls(answer: PreparedResponse): PreparedResponse {
   }
 }
 
-/** Random change of a response. `what` and `list` select the change, `at` its position, and `by` the difference. */
+/**
+ * Random numbers from which `tamper` derives a change of a response. `what` and `list` select the kind of change. `at`
+ * selects the changed position. `by` is the size of the change.
+ */
 type Tampering = { readonly what: number; readonly list: number; readonly at: number; readonly by: number }
 const tampering = fc.record<Tampering>({
   what: fc.nat(999),
@@ -295,7 +298,7 @@ const tampering = fc.record<Tampering>({
   by: fc.integer({ min: 1, max: 15 }),
 })
 
-/** Returns undefined if the response lacks the part to change. */
+/** Changes one part of a response, as an attacker would do. Returns undefined if the response lacks this part. */
 function tamper({ answer }: RecordedResponse, tampering: Tampering): PreparedResponse | undefined {
   if (tampering.what % 4 === 0) return tamperForms(answer, tampering)
   const tampered = tamperTransactions(answer, tampering)
@@ -303,7 +306,10 @@ function tamper({ answer }: RecordedResponse, tampering: Tampering): PreparedRes
   return tampered && withRebuiltCalls(tampered)
 }
 
-/** Returns the response with `calls`, or a chain, that contradicts its transactions. */
+/**
+ * Changes the field `calls` of a response, or the chain of its operations. So calls and operations contradict each
+ * other.
+ */
 function tamperForms(answer: PreparedResponse, { list, at, by }: Tampering): PreparedResponse | undefined {
   const { calls } = answer
   const index = at % calls.calls.length
@@ -370,7 +376,8 @@ function tamperTransactions(answer: PreparedResponse, { what, list, at, by }: Ta
     case 3:
       return { ...answer, [name]: [...transactions, transaction] }
     case 4:
-      // Approvals and claims are optional, so without the signature nobody notices that one is missing.
+      // The change removes the last operation. It never removes an approval or a claim. Both are optional, so only the
+      // signature reveals that one is missing.
       return name === 'operations' ? { ...answer, operations: transactions.slice(0, -1) } : undefined
     case 5: {
       if (transactions.length < 2) return { ...answer, approval: [transaction, transaction, transaction] }
@@ -434,7 +441,8 @@ describe('A tampered response', () => {
           const bytes = Buffer.from(String(text))
           const position = at % bytes.length
           bytes[position] = (bytes[position] ?? 0) ^ by
-          // Headers may contain only visible characters, and parsers ignore white space around a header's value.
+          // The test skips changes that make a header's character invisible. HTTP forbids control characters, and
+          // parsers ignore white space around a header's value.
           fc.pre(name === undefined || /^[!-~]$/.test(String.fromCharCode(bytes[position] ?? 0)))
           const changed = name ? { headers: { ...answer.headers, [name]: bytes.toString('latin1') } } : { body: bytes }
           const verdict = await verifyAnswer({ ...exchange, answer: { ...answer, ...changed } }, trust)
@@ -612,7 +620,7 @@ describe('The command', () => {
       return spawnSync(process.execPath, ['client/src/bin.ts', '--keys', keysFile, answerFile], { encoding: 'utf8' })
     }
     expect(end('nothing')).toMatchObject({ status: 2, stderr: 'There is no JSON in the file of --keys.\n' })
-    // The command runs, but rejects the response, because `--keys` trusts another key.
+    // The command-line verifier accepts this keys file. It rejects the response, because another key signed it.
     expect(end(`[${key}]`).status).toBe(1)
     rmSync(folder, { recursive: true })
   })

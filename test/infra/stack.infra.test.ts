@@ -52,7 +52,7 @@ const EDGE = {
   'AWS::CloudFront::CachePolicy': 1,
   'AWS::CloudFront::OriginRequestPolicy': 1,
   'AWS::WAFv2::WebACL': 1,
-  // One IP set suffices, because the addresses of clients' servers are all IPv4.
+  // All addresses of clients' servers are IPv4. So CloudFront's firewall needs only one IP set for them.
   'AWS::WAFv2::IPSet': 1,
 }
 /** Number of alarms of CloudFront (the edge): on failed, on refused and on blocked requests. */

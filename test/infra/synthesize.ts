@@ -29,7 +29,10 @@ const PSEUDO: Record<string, string> = {
   'AWS::URLSuffix': 'amazonaws.com',
 }
 
-/** Path of an operator's file with all three stages. It has no reserved example names, which `parseStages` refuses. */
+/**
+ * Path of a test file that configures stages as an operator's file does. It has no example names, because `parseStages`
+ * refuses them.
+ */
 export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url))
 
 /** Settings of the stage `dev` without an operator's file of stages. */
@@ -37,8 +40,8 @@ export const STAGES_FILE = fileURLToPath(new URL('stages.json', import.meta.url)
 export const DEV = parseStages('{}').get('dev') as StageEnvironment
 
 /**
- * Returns the settings of `dev` with all alarms, and with a CloudFront distribution (the edge). The distribution has the key with this
- * hash, and callers cannot bypass it.
+ * Returns the settings of `dev` with all alarms and a CloudFront distribution (the edge). `keyHash` is the hash of the
+ * secret key with which CloudFront calls the API. Callers cannot reach the API without CloudFront.
  */
 export function devWithEdge(keyHash: string): StageEnvironment {
   const edge = {

@@ -157,7 +157,7 @@ function change(
   return changed
 }
 
-/** Copies the stacks as those of a stage without CloudFront (the edge). */
+/** Copies the stacks of a stage without the parts that belong to CloudFront (the edge). */
 function withoutEdge(stacks: readonly SynthesizedStack[]): SynthesizedStack[] {
   const others = structuredClone(stacks.filter(({ name }) => !name.endsWith('-edge')))
   for (const { Type, Properties } of others.flatMap(({ template }) => Object.values(template.Resources))) {
@@ -346,7 +346,8 @@ test('A missing grant, variable, route, permission or origin fails the check tha
   stage: { apiKey },
 }) => {
   const broken = change(stacks, [
-    // The broken endpoint uses POST, because the smoke test retries an unavailable GET for 15 seconds.
+    // This change breaks the endpoint `vaults/deposit`. The smoke test calls it by POST and fails at once. It would
+    // retry a GET for 15 seconds.
     ['AWS::IAM::Policy', 'vaults/DepositRole', withoutGrant('dynamodb:Query')],
     [
       'AWS::Lambda::Function',
@@ -418,7 +419,8 @@ test('A stage has a client, its key and its vault after npm run up, and passes t
       connect: () => ({
         ...admin,
         clients: { ...admin.clients, list },
-        // The nodes of this file no longer keep the old states in which `describeVault` searches the block of the vault's deployment.
+        // `describeVault` cannot find the block of the vault's deployment, because the local nodes keep no old states.
+        // So the test names a block.
         describeVault: async (...at) => ({ ...(await admin.describeVault(...at)), firstBlock: 1 }),
       }),
       // The template runs already, so this simulated CDK only reports its API stack.
@@ -473,8 +475,8 @@ describe('The bundle of a function', () => {
     const { stdout } = await promisify(execFile)(process.execPath, evaluated, { env: {}, cwd: directory })
     const [version, ...loaded] = stdout.trimEnd().split('\n')
     expect(version).toMatch(/^v24\./)
-    // Reading the global `Headers` loads undici. So the last line of output shows that the script would detect a loaded
-    // undici.
+    // The script finally reads the global `Headers`, which loads undici. Its last line must report undici. Otherwise
+    // the script could not detect undici in the functions.
     expect(loaded.pop()).toBe('Headers function with undici')
     expect(loaded).toEqual(NAMES.map((name) => `${name} function alone`))
   })
@@ -487,8 +489,8 @@ describe('The bundle of a function', () => {
 
   test.for(ENDPOINTS)('%s has every error that it can raise', ([name, contract]) => {
     const code = Buffer.from(readBundle(name).code).toString()
-    // Endpoints with this tag do not limit requests. CloudFront's firewall does, so only the firewall returns this
-    // error.
+    // Endpoints with the tag `System` do not limit requests themselves. CloudFront's firewall limits them and returns
+    // `too_many_requests`, so their code lacks this error.
     const isOfEdge = (each: ErrorCode) => each === 'too_many_requests' && contract.tag === 'System'
     const raised = listErrors(contract).filter((each) => !isOfEdge(each))
     expect(raised.filter((each) => !code.includes(getErrorDefinition(each).message))).toEqual([])

@@ -215,7 +215,8 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     expect(dust).toBeGreaterThan(0n)
     expect(await vault.read('convertToAssets', dust, 2n)).toBe(0n)
     await session.close(vault, usdc('160'))
-    // A closed vault redeems the user's shares only after the claimable dust of the request is claimed.
+    // The claim by assets left some worthless shares (dust) of Alice's request claimable. The closed vault redeems her
+    // other shares only after she has claimed the dust.
     expect(await vault.outcome(ALICE, 'redeem', [60n * SHARE, ALICE, ALICE])).toBe('Panic 17')
     await vault.act(ALICE, 'redeem', [dust, ALICE, ALICE])
     expect(await vault.outcome(ALICE, 'redeem', [60n * SHARE, ALICE, ALICE])).toBe('ok')

@@ -119,7 +119,8 @@ describe('Events of more blocks than the node’s limit are refused', () => {
     expect(await post(events(from, from + most))).toMatchObject({ status: 200, body: EMPTY })
 
     const mixed = await post([chainId, events(from, from + most + 1)])
-    // The refused call fails the whole batch, except at nodes that respond to each call separately.
+    // The batch contains a call that every node refuses. Some nodes refuse only this call, with status 200. The other
+    // nodes refuse the whole batch.
     if (status === 200) expect(mixed).toMatchObject({ status, body: [{ result: '0x2105' }, body] })
     else expect(mixed).toMatchObject({ status, body: { ...body, id: null } })
   })

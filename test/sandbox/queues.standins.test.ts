@@ -381,7 +381,8 @@ describe('A tenant', () => {
     await sqs.sendOf({ noisier: 32 })
     await sqs.receive({ most: 31 })
     await sqs.sendOf({ noisy: 31 })
-    // The queue delivers the last message of the tenant with most messages after the messages of other tenants.
+    // The tenant `noisier` has one message left and more messages in flight. So the queue first delivers 30 messages of
+    // the tenant `noisy`.
     await sqs.receive({ most: 30 })
     expect(tenantsOf(await sqs.receive())).toEqual(['noisy', 'noisier'])
   })

@@ -385,7 +385,7 @@ describe('The smoke test', () => {
 
   test('fails without a service and with an unknown key', async ({ state }) => {
     const otherKey = `${state.apiKey.slice(0, -1)}${state.apiKey.endsWith('a') ? 'b' : 'a'}`
-    // The first check gets no API key. With a key it would fail too, but only after retries of several seconds.
+    // The smoke test without a service gets no API key. With a key it would retry for several seconds before it fails.
     const [absent, unknown] = await Promise.all([
       smoke(`http://localhost:${await freePort()}`, ''),
       smoke(state.baseUrl, otherKey),
@@ -481,7 +481,8 @@ describe('The receiver of webhooks', () => {
 
     const { id, apiKey } = state.webhook
     const listTaken = async () => {
-      // After two refused events the service pauses deliveries for minutes. A successful test event ends the pause.
+      // The receiver has refused two events, so the service pauses its deliveries for minutes. A test event that the
+      // receiver accepts ends the pause.
       await fetch(`${state.baseUrl}/webhooks/${id}/test`, { method: 'POST', headers: { 'x-join-key': apiKey } })
       return (await listDeposits(true)).filter(({ isTaken }) => isTaken)
     }

@@ -48,7 +48,8 @@ test('The price of a request to a token index depends on the index and on the re
   expect(INDEXES.map((index) => sourcesOf('portfolio/nfts', index))).toEqual(
     [7 * 480 * 0.45, 7 * 770, 7 * 480 * 0.45 + 7 * 7.7, 0].map((usd) => expect.closeTo(usd)),
   )
-  // A request for balances also pays for five tokens that are new to the service, with 10 units each.
+  // The cost model expects five new tokens per request for balances. Each costs 10 of the index provider's compute
+  // units.
   expect(sourcesOf('portfolio/all-balances')).toBeCloseTo((7 * 20 + 5 * 10) * 0.45)
   expect(sourcesOf('portfolio/all-balances', 'GoldRush')).toBeCloseTo(7 * 770)
 })

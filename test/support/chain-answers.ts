@@ -21,8 +21,9 @@ export function rewriteResults(wire: RecordingProxy, change: ResultChange): void
   }
 }
 
-/** Selectors with which a Multicall3 batch reads the number and time of its own block. */
+/** Selector of the function with which a Multicall3 batch reads the number of its own block. */
 export const BLOCK_NUMBER_SELECTOR = toFunctionSelector('getBlockNumber()')
+/** Selector of the function with which a Multicall3 batch reads the time of its own block. */
 export const BLOCK_TIME_SELECTOR = toFunctionSelector('getCurrentBlockTimestamp()')
 
 /**
@@ -55,7 +56,10 @@ export function createValueChange(change: (data: Hex) => string): ResultChange {
   )
 }
 
-/** Makes calls of these functions revert. The node also appears to lack `eth_simulateV1`. */
+/**
+ * Makes calls of these functions return no data, as a contract without them may do. The node also appears to lack
+ * `eth_simulateV1`.
+ */
 export function revertCalls(wire: RecordingProxy, functions: readonly string[]): void {
   const reverting = new Set<string>(functions.map((signature) => toFunctionSelector(signature)))
   const changeCalls = createReturnDataChange((data, selector) => (reverting.has(selector) ? '0x' : data))

@@ -28,8 +28,9 @@ export type MemoryChain = {
   readonly contracts?: SimulatedContracts
   /** Number of blocks from the block tag `safe` or `finalized` to the newest block. Default: 0. */
   readonly tagLag?: number
-  /** Bytecode that every account has. `nonce` returns every account's transaction count at a block. */
+  /** Bytecode that every account has. */
   readonly code?: Hex
+  /** Returns the transaction count that every account has at a block. */
   readonly nonce?: (block: number) => number
 }
 

@@ -63,10 +63,10 @@ export async function runAlternately(plays: readonly ((pass: () => Promise<void>
   )
 }
 
-/**
- * Allowed difference of compressed sizes, as a fraction and in bytes. Sizes vary because ids and signatures differ each time.
- */
+// Compressed sizes vary a little, because ids and signatures differ each time.
+/** Allowed difference between two sizes, as a fraction of the size. */
 const MAX_BYTES_SHARE = 0.03
+/** Allowed difference between two sizes, in bytes. */
 const MAX_BYTES = 24
 
 const Json = z.record(z.string(), z.unknown())
@@ -94,14 +94,17 @@ function compacted(value: unknown): unknown {
   return Object.fromEntries(kept)
 }
 
-/** Returns true for an empty group of counts, which the file omits. An endpoint without any request keeps its line. */
+/**
+ * Returns true for an empty group of counts, such as `table`. COUNTS_FILE omits empty groups, but keeps endpoints
+ * without requests.
+ */
 function isEmptyPart(name: string, value: unknown): boolean {
   return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'
 }
 
 /**
- * Returns the new counts, but with the stored byte counts where the difference is within the tolerance. So an update of
- * the file changes a byte count only for a reason.
+ * Returns the new counts, but keeps each stored byte count that differs only within the tolerance. So an update of
+ * COUNTS_FILE shows only real changes of sizes.
  */
 function withKnownBytes(counted: unknown, written: unknown, place = ''): unknown {
   const { data } = Json.safeParse(counted)

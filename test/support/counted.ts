@@ -60,8 +60,9 @@ type CountedEvent = {
 }
 
 type NodeLimits = {
-  /** Maximum number of calls in one JSON-RPC batch. `mostBlocks` is the maximum block range of one event query. */
+  /** Maximum number of calls in one JSON-RPC batch. */
   readonly mostCalls: number
+  /** Maximum number of blocks in one event query. */
   readonly mostBlocks: number
   readonly delayMs: number
 }
@@ -141,7 +142,7 @@ export function createCountingChain(clock: VirtualClock, { mostCalls, mostBlocks
     })
   }
 
-  /** The body is sent in chunks. Chunks that the client does not read are never sent, so they do not count. */
+  /** Creates a response that sends its body in chunks. `counts.bytes` includes only chunks that the client reads. */
   const streamed = (body: unknown): Response => {
     const bytes = Buffer.from(JSON.stringify(body))
     let sent = 0

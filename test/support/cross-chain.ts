@@ -267,7 +267,8 @@ export async function startConfiguredService(
 
   process.env['AWS_ENDPOINT_URL_SECRETS_MANAGER'] = providers.url
   const anew = await startNewContainers({ ...service, backends: { ...service.backends, signingKey: publicKeyOf(key) } })
-  // The container reads its configuration once, at this first request. Afterwards the environment variable can be reset.
+  // The new containers read their configuration from this test's Secrets Manager at this first request, and keep it.
+  // Afterwards the environment variable can get its old value back.
   await anew.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', {
     body: { vaultAddress: HANDLER, userAddress: HANDLER, amount: '1' },
   })
@@ -288,8 +289,8 @@ export async function startConfiguredService(
       backends: { ...anew.service.backends, chains, relayer, providers },
       createClient: async (vaults) => {
         const { apiKey } = await seedClient(admin, { name: 'Some wallet', vaults })
-        // A pinned price makes the service reject large gains. So each vault's pinned price is deleted, and tests of pinned
-        // prices store it again.
+        // A pin stores a vault's approved code and price. The service rejects a price far above the approved one. Tests
+        // make vaults gain much at once, so their pins are deleted.
         const pins = vaults.map((vault) => ({ pk: vaultPartition(vault), sk: 'PIN' }))
         await service.tables.deposits.deleteMany(pins)
         return apiKey

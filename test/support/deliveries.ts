@@ -41,8 +41,8 @@ export type ReceivedDelivery = {
 type Queued = { readonly id: number; readonly message: DeliveryMessage; at: number; receives: number }
 
 /**
- * `choose` returns a random integer below its argument. With `choose`, the queue delivers messages in any order, and some
- * twice.
+ * Options of the simulated deliveries. `choose` returns a random integer below its argument. The queue then delivers
+ * messages in random order, and some of them twice.
  */
 type Options = { readonly choose?: (below: number) => number; readonly clientId?: string }
 

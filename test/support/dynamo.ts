@@ -4,7 +4,10 @@ import { openTables, TEST_TABLES } from './tables.ts'
 
 /** Test fixtures with a DynamoDB in memory. Each test has empty tables and the list of its requests. */
 export const test = base
-  /** DynamoDB actions since the test last emptied the list, in order and with retries: `Query`, `PutItem`. */
+  /**
+   * Names of the DynamoDB requests that the test has sent, such as `Query`. Retries are included. A test may empty the
+   * list.
+   */
   .extend('requests', (): string[] => [])
   .extend('memory', ({ requests }) => memoryDynamo({ onTry: ({ action }) => requests.push(action) }))
   .extend('tables', ({ memory }) => openTables(memory.dynamo, TEST_TABLES))

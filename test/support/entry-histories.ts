@@ -59,7 +59,10 @@ export function createHistory(name: string, userAddress: string) {
   let [changes, finalBlock] = [0, 0]
   const log: PublishedEvent[] = []
   const early = new Map<Change, Early>()
-  /** Ids of deposits and withdrawals whose reverted event lacked the id. A receiver cannot find these entries. */
+  /**
+   * Ids of deposits and withdrawals whose `reverted` event was published without the id. A webhook receiver cannot tell
+   * which entry such an event reverts.
+   */
   const unclear = new Set<string>()
 
   const head = () => blocks.length - 1

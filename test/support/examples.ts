@@ -86,7 +86,10 @@ function present(value: unknown): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, secretOf(name, field) ?? present(field)]))
 }
 
-/** Returns undefined for an address, because a field `token` with an address is an ERC-20 token, not a session token. */
+/**
+ * Returns the placeholder of a secret field, or undefined for any other field. A field `token` with an address is not
+ * secret. It names an ERC-20 token, not a session token.
+ */
 function secretOf(name: string, field: unknown): string | undefined {
   return typeof field === 'string' && isAddress(field) ? undefined : SECRETS[name]
 }

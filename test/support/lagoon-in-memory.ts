@@ -66,9 +66,12 @@ const PLAIN: LagoonFacts = {
   settlement: { assets: 10n ** 12n, supply: 10n ** 24n, rates: { entry: 0, exit: 0, haircut: 0 } },
 }
 
-/** ERC-7201 storage slots of Lagoon's contracts, for the namespaces `hopper.storage.ERC7540`, `.Roles` and `.Vault`. */
+// ERC-7201 derives each of these three storage slots from the name of a part of Lagoon's contract.
+/** Storage slot of `hopper.storage.ERC7540`. */
 const ERC7540 = 0x5c74d456014b1c0eb4368d944667a568313858a3029a650ff0cb7b56f8b57a00n
+/** Storage slot of `hopper.storage.Roles`. */
 const ROLES = 0x7c302ed2c673c3d6b4551cf74a01ee649f887e14fd20d13dbca1b6099534d900n
+/** Storage slot of `hopper.storage.Vault`. */
 const LIFE = 0x0e6b3200a60a991c539f47dddaca04a18eb4bcf2b53906fb44751d827f001400n
 const SETTLED = 2
 

@@ -29,7 +29,7 @@ export type RequestAttempt = {
 
 type Faults = {
   readonly tries: RequestAttempt[]
-  /** Returns a promise. The request runs only after the promise resolves. */
+  /** Returns a promise for which this request waits before it runs, or undefined for a request that runs at once. */
   hold: ((tried: RequestAttempt) => Promise<unknown> | undefined) | undefined
   /** Promise for which a transaction waits while its items are locked. */
   holdTransactions: Promise<unknown> | undefined

@@ -45,8 +45,8 @@ export async function expectModelledResponses(
 }
 
 /**
- * Adds empty blocks to Base until all earlier blocks are final, and runs the job refresh-chain. Then the containers' cached job
- * progress expires.
+ * Adds empty blocks to Base until all earlier blocks are final, and runs the job refresh-chain. Then advances the
+ * clock, so that the containers read the job's new progress instead of their cached copy.
  */
 export async function recordAfterEmptyBlocks(
   service: Pick<Service, 'pass'>,

@@ -86,8 +86,9 @@ export async function recordPrices(
 }
 
 /**
- * Returns all items that the job refresh-chain has recorded, by key. Omits write counters. Also omits settled requests
- * that a killed run has left as open, because the service never reads them.
+ * Returns all items that the job refresh-chain has recorded, by key. Omits their fields `writeId` and `version`. Also
+ * omits items of open requests that are already settled. A job run that was killed leaves such items, and the service
+ * never reads them.
  */
 export async function scanRecords({ tables }: Service): Promise<Map<string, Item>> {
   const records = await scanTable(tables.deposits)

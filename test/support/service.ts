@@ -90,7 +90,8 @@ export const test = base
     Date.now = () => now() + passed
     onCleanup(() => {
       Date.now = now
-      // Late requests of the test may still hold this `Date.now`. So the function must return the real time again.
+      // Code of the ended test may still call the replaced `Date.now`. So this replacement must return the real time
+      // too.
       passed = 0
     })
     return {
@@ -107,9 +108,9 @@ export const test = base
   })
 
 /**
- * Starts the same service in new containers, which read environment and configuration again. A function loads at its
- * first request. That request throws if even newer containers have started meanwhile. `isWhole` loads all functions
- * immediately.
+ * Starts the same service in new containers, which read environment and configuration again. Each Lambda function loads
+ * at its first request. This request throws if the test has started other new containers before it. `isWhole` loads all
+ * functions immediately.
  */
 export async function startNewContainers(
   service: Service,

@@ -37,7 +37,8 @@ export function createEmptyBlocks() {
     const from = real(Number(filter.fromBlock), 'from')
     if (filter.toBlock === 'latest') return { ...filter, fromBlock: numberToHex(from) }
     const to = real(Number(filter.toBlock), 'to')
-    // The range has only simulated blocks. The query reads block 0 instead, which has no events.
+    // A range of only simulated blocks yields `from` above `to`. The query then reads block 0 instead, which has no
+    // events.
     const [fromBlock, toBlock] = from > to ? [0, 0] : [from, to]
     return { ...filter, fromBlock: numberToHex(fromBlock), toBlock: numberToHex(toBlock) }
   }

@@ -13,8 +13,9 @@ const STRANGER = ACCOUNTS.anchor.address
 const DUST_SECONDS = 7200
 
 /**
- * Ways in which the bridge refunds an expired deposit. `alone` uses a transaction of its own; `together` a transaction for many
- * deposits. `deferred` leaves the refund in the pool; `claimed` also claims it there.
+ * Ways in which the bridge refunds an expired deposit. `alone` pays each deposit in a transaction of its own.
+ * `together` pays the sum of several deposits in one transaction. `deferred` leaves this sum in the pool, where the
+ * depositor can claim it. `claimed` defers it too, and then the depositor claims it.
  */
 export const REFUND_WAYS = ['alone', 'together', 'deferred', 'claimed'] as const
 type RefundWay = (typeof REFUND_WAYS)[number]
@@ -132,9 +133,9 @@ export function createTransferTroubles({
     },
 
     /**
-     * Refunds one account's expired deposits of one token. Returns the hashes of the transactions. `alone` sends one
-     * transaction per deposit; the other ways pay all in one sum. `otherDebt` is another debt of the pool to the account, added
-     * to that sum.
+     * Refunds one account's expired deposits of one token in one of the `REFUND_WAYS`. Returns the hashes of the
+     * transactions. `otherDebt` is an amount that the pool owes the account besides the refunds. Every way except
+     * `alone` adds this amount to the refunded sum.
      */
     async refund(deposits: readonly BridgeDeposit[], way: RefundWay, otherDebt = 0n): Promise<readonly Hash[]> {
       const [first] = deposits

@@ -3,7 +3,8 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
 import { clickButton, listAxeViolations, test, VIEWS } from '../support/wallet-film.ts'
 
-// Account pages of the demo wallet in a real Chromium: passkeys, sessions, recovery, a Solana wallet, deletion.
+// The tests of this file use the demo wallet's account pages in a real Chromium. They cover passkeys, sessions,
+// recovery, a Solana wallet, and deletion of the account.
 
 const EMAIL = 'owner@example.com'
 
@@ -57,7 +58,7 @@ async function refuseOnce(page: Page, [method, url]: readonly [string, string], 
   await page.route(url, handle)
 }
 
-/** The service executes the next POST to this URL, but the connection closes before the response. */
+/** Makes the page lose the response to its next POST to this URL. The service executes the request. */
 async function loseResponse(page: Page, url: string): Promise<void> {
   const handle = async (route: Route) => {
     if (route.request().method() !== 'POST') return route.fallback()

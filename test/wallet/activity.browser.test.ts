@@ -3,7 +3,8 @@ import { createWalletClient, encodeFunctionData, getAddress, http, parseAbi, pub
 import { describe, expect, onTestFinished } from 'vitest'
 import { clickButton, listAxeViolations, openVault, test, VIEWS } from '../support/wallet-film.ts'
 
-// Timeline page of the demo wallet in a real Chromium, with a visitor's deposits and withdrawals on two chains.
+// The tests of this file use the demo wallet's timeline page in a real Chromium. The visitor has deposits and
+// withdrawals on two chains.
 
 async function openActivity(page: Page): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Activity' }).click()

@@ -290,8 +290,8 @@ describe('The timeline', () => {
     const pages = fc.integer({ min: 1, max: 20 })
     const isPrefix = fc.property(histories, pages, pages, (all, first, second) => {
       const whole = timeline({ ...all, deposits: load(all.deposits, 99), withdrawals: load(all.withdrawals, 99) })
-      // The timeline gets no transfers. A transfer would add an entry before the history page with its deposit is
-      // loaded.
+      // The partly loaded timeline gets no cross-chain transfers. A transfer would appear although the page with its
+      // deposit is not loaded yet.
       const part = timeline({
         deposits: load(all.deposits, first),
         withdrawals: load(all.withdrawals, second),

@@ -2,7 +2,8 @@ import type { Page, Request } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { clickButton, listAxeViolations, test, VIEWS } from '../support/wallet-film.ts'
 
-// Control page of `npm start` in a real Chromium. The page controls the local service and shows the demo wallet in a frame.
+// The tests of this file use the control page of `npm start` in a real Chromium. The page controls the local service
+// and shows the demo wallet in a frame.
 
 const walletOf = (page: Page) => page.frameLocator('iframe')
 

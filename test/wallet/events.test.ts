@@ -20,7 +20,7 @@ function arrivals(...events: readonly Told[]): WebhookDelivery[] {
       ...{ data: { ...movement, ...data }, ...event },
     },
   }))
-  // The cast is safe because the tests read only these fields of an Arrival.
+  // The cast is safe because the tests read only these fields of a webhook delivery.
   return list.toReversed() as unknown as WebhookDelivery[]
 }
 

@@ -4,9 +4,10 @@ import { describe, expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { clickButton, listAxeViolations, openVault, test, VIEWS } from '../support/wallet-film.ts'
 
-// Demo wallet of `npm start` in a real Chromium: a new user with a passkey moves tokens on two chains. The nodes have the
-// limits of public nodes. `FILM=<folder>` saves a screenshot of each page, at two widths, light and dark.
+// The tests of this file use the demo wallet of `npm start` in a real Chromium. A new user with a passkey moves tokens
+// on two chains. The nodes have the limits of public nodes.
 
+// The environment variable `FILM=<folder>` saves a screenshot of each page, at two widths, light and dark.
 const PICTURES = process.env['FILM']
 
 /** Paths of pages that one test opens and later tests open again, by name. */

@@ -3,7 +3,8 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.ts'
 import { test as base, clickButton, listAxeViolations, openVault, VIEWS } from '../support/wallet-film.ts'
 
-// Home page and deposit form of the demo wallet: holdings by chain, sources of deposits, and texts during an outage.
+// The tests of this file use the home page and the deposit form of the demo wallet. They check holdings by chain,
+// sources of deposits, and texts during an outage.
 
 const PHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148 Safari/604.1'
 

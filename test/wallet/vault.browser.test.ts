@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { clickButton, listAxeViolations, test, VIEWS } from '../support/wallet-film.ts'
 
-// Vault list and vault page of the demo wallet, with recorded price histories: first without a connected wallet, then with
-// deposits.
+// The tests of this file use the demo wallet's vault list and vault page, with recorded price histories. The visitor
+// first has no connected wallet, and later has deposits.
 
 // These nodes serve old blocks, so the service can read each vault's earlier prices.
 test.override('settings', { scope: 'file' }, () => ({ NODES: 'plain,plain' }))

@@ -337,7 +337,8 @@ describe('the status of a deposit', () => {
     // The relayer advances the clock past the deadline of `deferred`. It is the later one, so both deposits expire.
     await relayer.expire(deferred)
     expect(await statusOf(paid)).toMatchObject({ status: 'expired', depositRefundTxnRef: null })
-    // The bundle pays a larger amount to another account in an earlier leaf of the Merkle tree.
+    // The bundle of refunds also pays Bob. His larger amount is in the first leaf of the bundle's Merkle tree, and the
+    // deposit's refund is in the second.
     const payment = { chainId: 8453, token: origin.usdc, account: BOB, amount: 2n * paid.inputAmount }
     const [first, second] = await relayer.refundTogether([paid], { payments: [payment], paymentsPerLeaf: 1 })
     expect(await relayer.look({ depositId: paid.depositId })).toMatchObject([{ refundTransaction: second }])

@@ -180,8 +180,9 @@ export type DepositOptions = {
   readonly outputAmount?: bigint
   readonly destinationChainId?: number
   readonly exclusiveRelayer?: Address
-  /** Seconds from the chain's present time to the time of the quote. `deadlineIn` is the same for the fill deadline. */
+  /** Seconds from the chain's present time to the time of the quote. A past quote has a negative number. */
   readonly quotedIn?: number
+  /** Seconds from the chain's present time to the deadline for the fill. */
   readonly deadlineIn?: number
   readonly exclusivityParameter?: number
   readonly message?: Hex

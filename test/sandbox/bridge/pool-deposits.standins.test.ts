@@ -192,8 +192,8 @@ describe('a deposit', () => {
     for (const other of others) expect(same(other)).toEqual(same(first))
     for (const { quoteTimestamp, fillDeadline } of made) expect(fillDeadline - quoteTimestamp).toBe(7200)
 
-    // Senders know the id of an unsafe deposit in advance. The id has up to 256 bits and does not change the pool's deposit
-    // counter.
+    // The contract function `unsafeDeposit` derives the deposit's id from the sender, the depositor and a number that
+    // the sender chooses. The pool's deposit counter stays the same.
     const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, encodeAddressWord(ALICE), 7n])))
     expect(made.at(-1)?.depositId).toBe(id)
     const unsafe = { address: origin.pool, abi: spokePoolAbi, functionName: 'getUnsafeDepositId' } as const
@@ -222,7 +222,8 @@ describe('a deposit is refused', () => {
   const refusal = async (options: Parameters<typeof bridge.argsOf>[0], value?: bigint) =>
     bridge.origin.refusal(ALICE, 'depositV3', await bridge.argsOf(options), value)
 
-  // The simulation runs in a later block than the one whose time the arguments use. So the times have a margin.
+  // The times exceed the pool's limits by 100 seconds. The arguments use the newest block's time, but the simulation
+  // runs in a later block.
   test.for([
     ['with a quote of the future', { quotedIn: 100 }, 'InvalidQuoteTimestamp'],
     ['with a quote of more than an hour ago', { quotedIn: -3700 }, 'InvalidQuoteTimestamp'],
