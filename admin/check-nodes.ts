@@ -25,10 +25,14 @@ export type Nodes = {
 const DEADLINE_MS = 10_000
 const MAX_PAUSE_SECONDS = 10
 /**
- * Calls per JSON-RPC batch, and blocks per request for events (`RANGES`), that the check tries with each node. The output shows the largest
- * number that the node accepts.
+ * Numbers of calls per JSON-RPC batch that the check tries with each node. The output shows the largest number that the
+ * node accepts.
  */
 const BATCHES = [100, 30, 10, 3, 1]
+/**
+ * Numbers of blocks per request for events that the check tries with each node. The output shows the largest number
+ * that the node accepts.
+ */
 const RANGES = [10_000, 2_000, 500, 100, 10, 5, 1]
 const AGES = [365 * 24, 90 * 24, 30 * 24, 7 * 24, 24, 1].map((hours) => hours * HOUR)
 /**

@@ -184,10 +184,9 @@ function snsIn(region?: string): SNSClient {
   return new SNSClient({ ...CLIENT_DEFAULTS, ...(region && { region }) })
 }
 
-/**
- * Time limit in milliseconds of one check of `doctor`, which calls AWS several times. `QUESTION_MS` limits one request to another server.
- */
+/** Time limit of one check of `doctor`, in milliseconds. A check can call AWS several times. */
 const LIMIT_MS = 20_000
+/** Time limit of one request of `doctor` to a node, a data source or a domain, in milliseconds. */
 const QUESTION_MS = 5_000
 
 function examinedOf(

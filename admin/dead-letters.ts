@@ -46,7 +46,10 @@ export const HIDDEN_SECONDS = 30
 const PURGE_MS = 60_000
 
 const POLL_MS = 500
-/** Maximum number of polls for the progress of a move, one every half second. SQS continues the move after the last poll. */
+/**
+ * Maximum number of polls, one every half second, while SQS moves dead letters back to their queue. SQS continues the
+ * move after the last poll.
+ */
 const MAX_POLLS = 120
 
 /** Returns operations on the dead letters of a stage's queues. */

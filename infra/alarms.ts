@@ -122,8 +122,8 @@ type Condition = AlarmText & {
  */
 const QUEUE_FAILURES = {
   deliveryQueue: { runbook: 'late-webhooks', threshold: 3, periods: 1 },
-  // A node that is down for one minute fails all messages of its chain at once, so a single period triggers no alarm. A batch of vaults
-  // (shard) that always fails does so 15 times per period.
+  // While a node is down for one minute, all messages of its chain fail at once. So a single period triggers no alarm.
+  // A batch of vaults (shard) that always fails causes 15 failures per period.
   shardQueue: { runbook: 'failing-jobs', threshold: 10, periods: 3 },
 } as const satisfies Record<QueueKey, Pick<Condition, 'runbook' | 'threshold' | 'periods'>>
 
@@ -386,8 +386,8 @@ export class Alarms {
           Filters: [
             { Match: '$.message', In: ['deliveries failed'] },
             { Match: '$.reason', In: UNREACHED },
-            // `failures` counts consecutive failures that suggest a server is down. It is 0 if other events were delivered at the same
-            // time, for example if a busy server responded slowly once.
+            // The log field `failures` counts consecutive failures that suggest that the webhook's server is down. A
+            // failure does not count if the server accepts other events at the same time.
             { Match: '$.failures', GreaterThan: 0 },
           ],
         },
@@ -399,8 +399,8 @@ export class Alarms {
       runbook: 'failing-webhooks',
       metric: new MathExpression({
         expression: `INSIGHT_RULE_METRIC("${ruleName}", "UniqueContributors")`,
-        // The period is an hour, because a quiet client has few events. In an hour, a webhook whose server is down gets twelve test
-        // requests.
+        // The period is an hour, because a quiet client has few events. While a webhook's server is down, the service
+        // sends it twelve test requests an hour, so the hour contains failures.
         period: Duration.hours(1),
       }),
       threshold: MANY_CLIENTS,
@@ -427,8 +427,8 @@ export class Alarms {
     const runsOfInput = minutes / everyMinutes
     const ofFunction = { FunctionName: deployed.functionName }
     const limit = maxLagSeconds({ everyMinutes })
-    // The alarm goes off if a period lacks 80 % of the successful runs of one input. The limit is below 100 %, because
-    // a run near the end of a period can be counted in the next.
+    // Number of successful runs in a period at which the alarm goes off: 80 % of the runs of one input are missing. The
+    // percentage is below 100, because a run near the end of a period can be counted in the next.
     const tooFew = runs.length * runsOfInput - 0.8 * runsOfInput
     const add = isOfChains ? this.#wake : this.#ticket
     add.call(this, deployed, 'Late', {
@@ -450,7 +450,10 @@ export class Alarms {
     })
   }
 
-  /** Counts the metrics of chains (lag, changed vaults, unreported vaults) in the log of a function that records blockchain events. */
+  /**
+   * Makes CloudWatch count the metrics of chains (lag, changed vaults, unreported vaults) in the log of a function that
+   * records blockchain events.
+   */
   countChains({ logGroup }: ServiceFunction): void {
     if (this.#observe !== 'none') addLogMetric(this.#namespace, 'lag of chains', [logGroup])
     for (const name of CHAIN_METRICS) this.count(name, [logGroup])

@@ -141,9 +141,9 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // These bundles contain all vault protocols, the vaults' terms, yields over three periods, and token prices.
   'vaults/list': 498,
   'vaults/vault': 495,
-  // These bundles contain code that calls the bridge's API, stores its pause in the cache table, and compares two nodes
-  // (10 KiB). Deposits also check a vault's confirmed code and price. Error details with possible amounts take half a
-  // KiB; stored quotes take 7 KiB.
+  // These bundles contain code that calls the bridge's API and compares two nodes (10 KiB). While that API must not be
+  // called, the cache table contains the end of the pause. Deposits also check a vault's confirmed code and price.
+  // Error details with valid amounts take half a KiB; stored quotes take 7 KiB.
   'vaults/deposit': 545,
   'vaults/withdraw': 531,
   'vaults/claim': 530,
@@ -167,7 +167,7 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // This bundle contains the code of jobs/refresh-chain without the code for the bridge.
   'queues/refresh-shard': 578,
   // This bundle contains code that reports events to clients, writes to the queue, and compares two nodes. It also
-  // calls the rewards API and stores its pause.
+  // calls the rewards API. While that API must not be called, the cache table contains the end of the pause.
   'jobs/refresh-rewards': 478,
   // These bundles contain only the common code of endpoints: middy, the logger, zod, and the check of CloudFront's key.
   'system/health': 113,

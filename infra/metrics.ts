@@ -28,8 +28,8 @@ const LOGGED = {
   'nodes disagree on what is signed': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'nodes disagree on what is recorded': { pattern: messagePattern('nodes disagree', 'second node silent') },
   'requests not counted': { pattern: messagePattern('requests are not counted') },
-  // The filter selects refusals by API Gateway itself. In this field, such a refusal has `-`; a refusal by a function has the function's
-  // duration.
+  // The pattern matches refusals by API Gateway itself. Their field `functionMilliseconds` contains `-`, because no
+  // function ran.
   'requests refused by the gateway': {
     pattern: FilterPattern.all(
       FilterPattern.stringValue('$.status', '=', '429'),

@@ -40,8 +40,8 @@ export class QueuesStack extends Stack {
           batchSize,
           // The function reports each failed message by its id. Otherwise one failure would return the whole batch to the queue.
           reportBatchItemFailures: true,
-          // The limit leaves concurrent executions for the API, because a new AWS account has only ten. It is no reserved concurrency, with
-          // which throttled messages would count as received and become dead letters.
+          // The limit leaves concurrent executions for the API, because a new AWS account has only ten. Reserved
+          // concurrency is unsuitable: messages that Lambda throttles would count as received and become dead letters.
           maxConcurrency: maxConcurrency,
         }),
       )

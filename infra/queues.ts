@@ -10,8 +10,8 @@ export type QueueDefinition = {
 
 /** Queues of the service, each with a dead-letter queue. The stack and the local service both create them from these definitions. */
 export const QUEUES = {
-  // SQS delivers the message of a failing event ten times, and more often while the webhook's server is down. A hundred deliveries can only
-  // be a fault of this service.
+  // SQS delivers an event's message again for each attempt to send the event to a webhook. There are ten attempts at
+  // most, and more only while the webhook's server is down. A hundred deliveries can only be a fault of this service.
   deliveryQueue: { name: 'deliveries', visibilitySeconds: 180, maxReceives: 100, keptDays: 14 },
   shardQueue: { name: 'shards', visibilitySeconds: 300, maxReceives: 5, keptDays: 4 },
 } as const satisfies Record<string, QueueDefinition>

@@ -73,7 +73,7 @@ export class Site extends Construct {
       comment: this.node.path,
       defaultRootObject: 'index.html',
       httpVersion: HttpVersion.HTTP2_AND_3,
-      // Without a certificate, CloudFront chooses the domain name and the TLS versions.
+      // Without a domain of its own, the site uses CloudFront's domain name and TLS versions.
       ...(domain && {
         domainNames: [domain.name],
         certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),

@@ -23,8 +23,8 @@ export const TABLES = {
     partitionKey: PK,
     sortKey: SK,
     indexes: [
-      // Index of the bridge transfers that jobs still check, by source chain and time of the next check. Under negative chain ids, the
-      // index also contains accounts whose rewards clients watch.
+      // The index lists the bridge transfers that jobs still check, by source chain and time of the next check. It also
+      // lists the accounts whose rewards jobs check, by the chain's id as a negative number.
       {
         name: 'followedTransfers',
         partitionKey: { name: 'followedOnChain', type: 'N' },

@@ -18,7 +18,7 @@ export function trimOwnCode(code: string): string {
     .replaceAll(DESCRIPTION, '')
 }
 
-/** Patterns of the lines in which zod generates and compiles a parser for an object schema at its first parse. */
+/** Matches the lines in which zod generates and compiles a parser for an object schema at its first parse. */
 const COMPILES = /^ *if \(!fastpass\)\n *fastpass = generateFastpass\(def\.shape\);$/m
 const DECLARES = /^ *let fastpass;$/m
 /** Number of parses of a schema before zod compiles a parser for it. A cold start needs fewer parses, so zod compiles nothing during it. */

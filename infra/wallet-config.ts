@@ -19,7 +19,10 @@ export type WalletConfig = {
   readonly sandbox?: {
     readonly accounts: readonly Address[]
     readonly controlsUrl: string
-    /** URL of the events that the webhook of the wallet's client received. The sandbox offers it in place of the wallet's own back end. */
+    /**
+     * URL that lists the webhook events that the sandbox received for the wallet. In production, the wallet's own back
+     * end receives such events.
+     */
     readonly receivedUrl: string
   }
 }

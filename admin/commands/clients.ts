@@ -24,7 +24,8 @@ const lastDay = z.codec(z.iso.date('must be a date such as 2027-01-31'), z.date(
 })
 
 /**
- * Builds an option with a comma-separated list to which an API key is limited, for example of chains. The value `any` removes the limit.
+ * Builds an option that limits an API key to a comma-separated list, for example of chains. The value `any` removes the
+ * limit.
  */
 const bound = <Part>(part: z.ZodType<Part, string>) =>
   z
@@ -181,10 +182,7 @@ function describeLimits(
   ]
 }
 
-/**
- * Warns of vaults that the client does not have and chains without a vault of the client: a key that is limited to them cannot use them
- * yet.
- */
+/** Warns if an API key is limited to vaults that the client does not have, or to chains on which the client has no vault. */
 function warnOfLimits(limits: KeyLimits, ofClient: readonly Vault[]): string[] {
   const missing = limits.vaults?.filter(
     ({ chainId, address }) => !ofClient.some((vault) => vault.chainId === chainId && vault.address === address),

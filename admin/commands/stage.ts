@@ -53,8 +53,8 @@ export const STAGE_COMMANDS: Commands = {
     async (admin, { table, from, partition, replace, yes }) => {
       const wanted = { table, from, partition, isReplaced: replace, isConfirmed: yes }
       const { items, missing, different } = await admin.restoreItems(wanted)
-      // Jobs find vaults in lists by chain. Items restored by client do not contain these lists, so the lists are
-      // written anew.
+      // Jobs find vaults in one list for each chain. A client's partition does not contain these lists, so they are
+      // written again after a restore.
       if (table === 'clients' && yes) await admin.clients.relistVaults()
       const [lacking, differing] = yes
         ? ['put back', replace ? 'replaced' : 'left as they are']

@@ -24,7 +24,8 @@ export async function countSubscribers(
   const [topic, elsewhere] =
     alarmsOf === 'edge' ? [edgeAlarmsTopicName(stage), EDGE_REGION] : [alarmsTopicName(stage), undefined]
   const sns = snsIn(elsewhere)
-  // A topic's ARN contains the account id, which the ARN of one of the stage's queues shows.
+  // The ARN of the alarms' topic contains the account id. This function reads the id from the ARN of one of the stage's
+  // queues.
   const QueueUrl = await findQueueUrl(queueName(stage, 'deliveryQueue'), sqs)
   const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
   const [arn, partition, , region, account] = z.string().parse(Attributes?.QueueArn).split(':')

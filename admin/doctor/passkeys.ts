@@ -15,9 +15,11 @@ type Environment = {
  */
 const MAX_BYTES = 128 * 1024
 
-// Schemas of the files apple-app-site-association and assetlinks.json. They contain only the fields that allow applications to use
-// passkeys; both files may contain more.
+// Schema of the file apple-app-site-association, with only the fields that allow applications to use passkeys. The file
+// may contain more.
 const AppleAssociation = z.object({ webcredentials: z.object({ apps: z.array(z.string()) }) })
+// Schema of the file assetlinks.json, with only the fields that allow applications to use passkeys. The file may
+// contain more.
 const AssetLinks = z.array(
   z.object({
     relation: z.array(z.string()),

@@ -23,8 +23,9 @@ type Source = {
   readonly isAnswer?: (status: number, body: unknown) => boolean
 }
 
-/** Accounts for the test requests, on EVM chains and on Solana. No one has their private keys. */
+/** EVM account for the test requests. No one has its private key. */
 const SOMEBODY = '0x00000000000000000000000000000000000000A1'
+/** Solana account for the test requests. No one has its private key. */
 const SOLANA_SOMEBODY = '11111111111111111111111111111111'
 const HUNDRED_DOLLARS = '100000000'
 const [FROM, TO] = [8453, 42161]
@@ -60,7 +61,7 @@ function listSources(config: Config): readonly Source[] {
       name: 'Across',
       request: { url: `${bridge.url}/suggested-fees?${quoteOf(FROM, TO)}`, headers: bridge.headers },
       hasKey: hasHeaders(bridge.headers),
-      // An error about the bridge route shows that the API accepted the caller.
+      // This error concerns only the transfer in the test request, so it shows that the API accepted the caller.
       isAnswer: (status, body) => status === 400 && JSON.stringify(body ?? '').includes('AcrossApiError'),
     },
     ...listIndexes(config),

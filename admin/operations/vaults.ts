@@ -144,7 +144,8 @@ async function beginRecords({ records }: Admin, vault: Vault, eventsAfter: numbe
   throw new AdminError(`The vault ${vault.address} is being recorded at this moment. Try again in a minute.`)
 }
 /**
- * Maximum tries to store the progress. A try fails only if a job or another operator writes the progress of the same vault concurrently.
+ * Maximum tries to store a vault's recording progress. A try fails only if a job or another operator stores the
+ * progress of the same vault concurrently.
  */
 const MAX_TRIES = 10
 

@@ -20,7 +20,10 @@ export type RequiredAction =
   | 'delete'
   /** The deletion of the stack failed, and its remaining resources can hold data. Only the operator can approve their deletion. */
   | 'finish the deletion'
-  /** The update of the stack and its rollback failed. Only the operator can choose a resource to skip. */
+  /**
+   * The update of the stack failed, and CloudFormation did not complete a rollback. Only the operator can choose the
+   * resources that another rollback skips.
+   */
   | 'roll back'
 
 /** Required action for each status of a stack in CloudFormation. */

@@ -218,8 +218,8 @@ function call(target: string, data: string): string {
 }
 
 /**
- * Encodes `makeCallWithBalance(target, callData, 0, [(asset, offset)])`. The handler writes its balance of the asset into the call data at
- * this offset.
+ * Encodes a call of the MulticallHandler's `makeCallWithBalance(target, callData, 0, [(asset, offset)])`. Before the
+ * handler calls `target`, it writes its balance of the asset into `callData` at this offset.
  */
 function withBalance(
   target: string,

@@ -23,9 +23,9 @@ export function encodeDynamicParts(parts: readonly string[]): string {
 }
 
 /**
- * Selector and argument names of each function. `user` is the function's receiver, or the controller of a request or
- * its cancellation. `payer` is the owner of a request's tokens, or the controller of a claim. `nobody` is the zero
- * address.
+ * Selector of each function, then the names of its arguments. `user` receives the tokens of a call, or controls a
+ * request or its cancellation. `payer` owns the tokens that a call takes, or controls the request that a call claims.
+ * `nobody` is the zero address.
  */
 const FUNCTIONS = {
   approve: ['095ea7b3', 'spender', 'amount'],

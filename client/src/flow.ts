@@ -187,8 +187,8 @@ export function createFlow<Kind extends keyof FlowInputs>(client: Client, kind: 
   let leg = { kind, input } as Leg
   let afterArrival: Leg | undefined
   /**
-   * Number of polls, since this flow sent its request, whose response does not contain the request. The flow continues
-   * to poll until MAX_POLLS, because the service's nodes may lag behind. It starts at the maximum: a flow that sent
+   * Number of polls since this flow sent its request, as long as no response contains the request. The service's nodes
+   * may lag behind, so the flow polls up to MAX_POLLS times. The number starts at the maximum, because a flow that sent
    * nothing does not poll again.
    */
   let pollCount = MAX_POLLS
@@ -462,8 +462,8 @@ function chainOf({ kind, input }: Signing, { chainId }: Pick<Prepared, 'chainId'
 function stepsOf(leg: Signing, prepared: Prepared): Step[] {
   const { approval, operations, isCrossChain, isAsync } = prepared
   const chainId = chainOf(leg, prepared)
-  // Index of the vault's own operation: the last one, or the one before a transfer to another chain. Operations before it claim amounts of
-  // earlier requests.
+  // Index of the operation that the user requested, such as the deposit. Operations before it claim the amounts of
+  // earlier requests. Only a transfer to another chain can follow it.
   const own = operations.length - (isCrossChain ? 2 : 1)
   return [
     ...approval.map(() => createStep('approve', chainId)),

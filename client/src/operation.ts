@@ -89,8 +89,8 @@ export type Operation<Input, Data, Code extends string> = {
 }
 
 /**
- * Places of the input fields that are not in the body: the URL's query or the headers. Also describes the response.
- * `items` is the name of its list; `isEmpty` means that it has no body.
+ * Description of an operation's request and response. `query` and `headers` name the input fields that the request
+ * sends there. `items` names the response's field with a paginated list. `isEmpty` means that the response has no body.
  */
 type InputPlaces = {
   readonly query?: readonly string[]

@@ -313,8 +313,8 @@ function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: rea
   if (asked[0] === 'shares') refuseUnless(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
   refuseUnless(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
-  // A `max` withdrawal can consist only of shares whose request is settled, if the user has no others. Only the vault
-  // knows their number, so the number is not compared.
+  // A `max` withdrawal can consist only of shares whose request the vault has already settled. Only the vault knows
+  // their number, so the response states 0 shares and the numbers are not compared.
   const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
   refuseUnless(
     last.amount > 0n && (isSettledAlone || last.amount === shares),

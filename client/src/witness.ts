@@ -103,7 +103,7 @@ function buildContext({ preparation, input, answer, steps }: MatchedResponse, to
     user: readAddress(request['userAddress']),
     /** Rewards belong to no vault, so for a claim of rewards `vault` is the contract that pays them. */
     vault: readAddress(preparation === 'rewards' ? steps[0]?.to : request['vaultAddress']),
-    /** False for a deposit from another chain, because the source chain's node does not know the vault. */
+    /** True if the transactions are on the vault's chain. The node of another chain does not know the vault. */
     isHere: chainId === Number(response['chainId']),
     isLagoon: response['protocol'] === 'lagoon',
     /** True if the vault's ERC-4626 preview functions report the amount that a withdrawal pays. */
@@ -130,7 +130,8 @@ function viewsOf({ preparation, request, response, isHere, user, transactions, a
   if (!isHere || preparation === 'rewards') return {}
   const amount = request['amount'] === undefined || request['amount'] === null ? 0n : readAmount(request['amount'])
   const shares = preparation === 'withdraw' ? readAmount(readObject(response['withdrawal'])['shares']) : 0n
-  // A cancellation with two or three arguments has the id of the request as its first argument.
+  // `id` is the id of the request that the user cancels. It is the first argument of a cancellation with two or three
+  // arguments.
   const data = transactions[approvals]?.data ?? ''
   const id = data.length === 2 + 8 + 2 * 64 || data.length === 2 + 8 + 3 * 64 ? BigInt(`0x${data.slice(10, 74)}`) : 0n
   return {
@@ -221,7 +222,7 @@ type Checks = Context & {
   /** Returns the amount of a token that left the user in the simulation; undefined if nothing was simulated. */
   readonly given: (token: Token) => Amount
   readonly received: (token: Token) => Amount
-  /** Permits this amount of a token to leave the user's account. */
+  /** Sets the maximum amount of a token that may leave the user's account in the simulation. */
   readonly allow: (token: Token, amount: bigint) => void
   readonly note: (text: string) => void
   /**
@@ -323,7 +324,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
   },
 }
 
-/** Throws a Refusal if an approval is of another token than the vault or the bridge takes. */
+/** Throws a Refusal if a step approves another token than the one that the vault or the bridge takes. */
 function requireApprovalOf(token: Token, steps: readonly Step[]): void {
   const isOther = steps.some(({ call, to }) => call === 'approve' && (token === undefined || !isSameAddress(to, token)))
   if (isOther) throw new Refusal('wrong_amounts', 'The approval is of another token than the transactions take.')

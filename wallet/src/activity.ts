@@ -23,7 +23,10 @@ export type TimelineEntry = {
   readonly id: string
   readonly kind: 'deposit' | 'withdrawal'
   readonly vault: { readonly chainId: number; readonly address: Hash; readonly name: string }
-  /** Chain on which the user pays or is paid; the vault's chain, unless money went between chains. */
+  /**
+   * Chain on which the user pays or is paid. It is the vault's chain, unless a transfer between chains brings or takes
+   * the money.
+   */
   readonly otherChainId: number
   readonly status: Status
   readonly state: { readonly text: string; readonly tone: string } | undefined
@@ -119,8 +122,9 @@ function compare(left: string, right: string): number {
 }
 
 /**
- * Returns true if the deposit's source transaction is that of this transfer. While the deposit's source is unknown, the transfer's arrival
- * transaction must be the deposit's transaction.
+ * Returns true if this transfer brought the tokens of this deposit. The deposit's source transaction is then the
+ * transfer's transaction. While the source is unknown, the transaction in which the transfer arrived must be the
+ * deposit's transaction.
  */
 function isOfDeposit({ started, progress }: FollowedTransfer, deposit: Deposit): boolean {
   if (started.kind !== 'deposit' || started.account !== deposit.userAddress) return false

@@ -18,7 +18,10 @@ export type Config = {
     readonly solanaWallet: { readonly address: string; readonly privateKey: `0x${string}` }
     /** URL that lists the webhook events received. In production, the wallet's own back end would forward such events to its users. */
     readonly receivedUrl: string
-    /** Account of a prepared state that an iframe of the sandbox shows. The wallet then offers only this account. */
+    /**
+     * Account, with a label, of the prepared state that the sandbox shows in this iframe. The wallet then offers only
+     * this account.
+     */
     readonly shown?: { readonly name: string; readonly account: `0x${string}` }
   }
 }

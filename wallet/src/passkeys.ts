@@ -27,7 +27,7 @@ type Challenge = Pick<StartLoginResponse, 'challenge' | 'rp' | 'userVerification
   readonly allowCredentials: Pick<StartLoginResponse['allowCredentials'], 'webauthn'>
 }
 
-/** Options to create a new credential, and the user's signature that permits its addition to the account. */
+/** Options to create a new credential, and the signature by which the user permits adding it to the account. */
 export type ConfirmedChange = Omit<StartAddingCredentialResponse, 'confirmation'> &
   Pick<AddCredentialRequest, 'confirmation'>
 

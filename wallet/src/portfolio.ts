@@ -143,9 +143,9 @@ export function listHoldings(
 }
 
 /**
- * Lists the chains whose balances or positions are missing from a total. A chain with outdated balances counts as
- * complete, because these balances include vault shares. Its missing positions are then ignored only if `isWhole`: the
- * balances are those of all accounts with positions.
+ * Lists the chains whose balances or positions are missing from a total. Outdated balances do not count as missing.
+ * They include vault shares, so they also replace the chain's missing positions if `isWhole` is true. `isWhole` means
+ * that the balances cover all accounts with positions.
  */
 export function listMissingChains(
   balances: ListBalancesResponse | undefined,

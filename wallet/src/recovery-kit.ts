@@ -88,7 +88,10 @@ async function openKey(secret: string, { user, allowedRecoveryCredentials }: Rec
   return crypto.subtle.unwrapKey('pkcs8', fromBase64(key), wrappingKey, cipher, P256, false, ['sign'])
 }
 
-/** The recovery key signs the new credentials as the challenge, so an attacker on the network cannot exchange the credentials. */
+/**
+ * Signs the new credentials with the recovery key. They are the challenge that is signed, so an attacker on the network
+ * cannot exchange them.
+ */
 async function signCredentials(recoveryKey: CryptoKey, credId: string, newCredentials: object): Promise<Recovery> {
   const clientData = JSON.stringify({ type: 'key.get', challenge: toBase64Url(JSON.stringify(newCredentials)) })
   const signature = bufferToBase64URLString((await sign(recoveryKey, clientData)).buffer)

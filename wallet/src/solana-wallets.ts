@@ -20,8 +20,8 @@ function signsMessages(wallet: AnyWallet): wallet is SolanaWallet {
 
 const registry: Registry = { register }
 window.addEventListener('wallet-standard:register-wallet', (event) => {
-  // The event's detail is the wallet's callback, by the Wallet Standard. The event's class is the wallet's own, so the type is checked
-  // here.
+  // The event's `detail` is a callback of the wallet (Wallet Standard). Each wallet brings its own class of event, so
+  // the type is checked here.
   if ('detail' in event && typeof event.detail === 'function') event.detail(registry)
 })
 window.dispatchEvent(new CustomEvent('wallet-standard:app-ready', { detail: registry }))

@@ -44,7 +44,10 @@ export function storePendingTransaction(sent: PendingTransaction): void {
   underWay.set([sent, ...underWay.get().filter((one) => idOf(one) !== id)])
 }
 
-/** Records that no form shows its transaction's progress any more. The page then lists the transaction among the pending ones. */
+/**
+ * Records that the form that showed a transaction's progress is closed. The vault's page then lists the transaction as
+ * pending.
+ */
 export function releaseUnderWay(): void {
   followed.set(undefined)
 }

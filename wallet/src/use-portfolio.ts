@@ -57,7 +57,8 @@ export function usePortfolio() {
     vaults.data?.data ?? [],
     coins.data?.data ?? [],
   )
-  // Only vaults that are asynchronous or have a cooldown can have open requests.
+  // `settled` contains the positions in vaults whose protocol has requests or cooldowns. Other positions cannot have
+  // open requests.
   const settled = positions.filter((position) => {
     const vault = findVault(vaults.data?.data ?? [], position)
     return vault && canHaveRequests(vault)

@@ -70,7 +70,8 @@ function useReceipt(sent: PendingTransaction, wait: () => Promise<Receipt>) {
     retry: (_, failure) => !hasCode(failure, UNKNOWN_BATCH),
   })
   const finish = useEffectEvent((hash: `0x${string}` | undefined) => {
-    // A transfer between chains cannot be followed without its transaction hash, so its card stays on the page.
+    // The wallet cannot follow a transfer between chains without its transaction hash. So the page continues to list
+    // the transaction as pending.
     if (sent.transfer && !hash) return
     forgetPendingTransaction(id)
     void queries.invalidateQueries()

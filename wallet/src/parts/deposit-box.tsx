@@ -141,7 +141,8 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
     ...(wantsAll ? { max: true as const } : { amount: `${amount ?? 0n}` }),
     ...(to !== home && { dstChainId: to.chainId, dstToken: to.address }),
   }
-  // The limit is the position's value plus 1 %, because the position may be worth slightly more when the vault pays.
+  // A withdrawal of the whole position to another chain may send at most the position's value plus 1 %. The position
+  // may be worth slightly more when the vault pays.
   const mostSent = wantsAll && to !== home && held !== undefined ? held + held / 100n : undefined
   const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
   const isTyping = useDebounced(asked, REST_MS) !== asked

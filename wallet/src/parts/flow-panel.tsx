@@ -107,7 +107,7 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       else if (hash) keep({ hash })
     } else if (kept.current) forgetPendingTransaction(kept.current)
   }, [hash, batchId, sentStatus])
-  // Once this form closes, the vault's page follows its unfinished transactions.
+  // Once this form closes, the vault's page lists the form's unfinished transactions as pending.
   useEffect(() => releaseUnderWay, [])
 
   const leave = useEffectEvent(() => {
@@ -167,7 +167,7 @@ export function Preparing() {
   )
 }
 
-/** Returns the kinds of the steps that the button runs: the current step, or the first and the last step of a batch. */
+/** Returns the kinds of the steps that the button names: the current step or, for a batch, its first and last step. */
 function actsOf(batched: readonly Step[], current: Step | undefined): readonly Step['kind'][] {
   const last = batched.findLast(({ status, chainId }) => status === 'todo' && chainId !== undefined)
   if (!current) return []

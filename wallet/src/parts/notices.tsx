@@ -45,7 +45,7 @@ type ProblemNoticeProps = {
   readonly error: unknown
   /** Id of the failed request, used if the error itself has none. */
   readonly requestId?: string | undefined
-  /** Tokens of the failed request. The text shows a valid amount that an error names only with its token. */
+  /** Tokens of the failed request. Some errors name a valid amount, which the text shows only if its token is given. */
   readonly tokens?: AmountTokens | undefined
   /** Repeats the failed query for the user. Temporary errors are also retried automatically. */
   readonly onRetry?: () => void

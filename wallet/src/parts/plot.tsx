@@ -11,8 +11,9 @@ const MIN_HEIGHT = 0.005
 const FONT = '12px ui-sans-serif, system-ui, sans-serif'
 /** Number by which the drawing library names the right side of a chart. */
 const RIGHT = 1
-/** Minimum width of the vertical scale in pixels. Labels with many digits, of DIGIT_WIDTH pixels each, widen it. */
+/** Minimum width of the vertical scale in pixels. Labels with many digits make the scale wider. */
 const MIN_SCALE_WIDTH = 36
+/** Width of one digit of a label, in pixels. */
 const DIGIT_WIDTH = 7
 /** Distance from an edge below which a label would be cut, in pixels. */
 const LABEL_MARGIN = 28

@@ -66,7 +66,9 @@ const EXECUTE = parseAbi([
   'struct Call { address to; uint256 value; bytes data; }',
 ])
 
-/** Number of characters of a transaction hash. A batch's id is its hash followed by its chain. */
+/**
+ * Number of characters of a transaction hash. A batch's id is its transaction hash, followed by the id of its chain.
+ */
 const HASH_LENGTH = 66
 
 function createLocalAccount(account: Hex, chains: Config['chains'], isSmart: boolean) {

@@ -78,8 +78,8 @@ export function listFields({ schema, example }: Control, choices: SandboxControl
     const label = property.title ?? capitalize(key)
     const options = optionsOf(key, property)
     if (options) {
-      // A field is required if one of its options fills a required key of the body. Not every option has to: a chain's
-      // native coin has no token address.
+      // A field is required if any of its options fills a required key of the body. The other options need not fill
+      // such a key: a chain's native coin has no token address.
       const isRequired = needed.has(key) || options.some(({ part }) => Object.keys(part).some((one) => needed.has(one)))
       return [
         {
