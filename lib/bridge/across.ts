@@ -38,8 +38,8 @@ const REFUSALS = {
   AMOUNT_TOO_LOW: 'amount_too_low_for_bridge',
   AMOUNT_TOO_HIGH: 'amount_too_high_for_bridge',
   ROUTE_NOT_ENABLED: 'cross_chain_not_available',
-  // The error is about the parameter `relayer`, which the service never sends: the bridge's own relayer has too little
-  // to deliver the amount.
+  // The API names the parameter `relayer`, which the service never sends. The error means that the bridge's own relayer
+  // has too little to deliver the amount.
   INVALID_PARAM: 'amount_too_high_for_bridge',
 } as const
 const Refusal = z.union([
@@ -85,8 +85,8 @@ export function createAcross(ask: Upstream) {
           // The API refuses tokens with different decimals without this parameter. The service converts decimals
           // itself.
           allowUnmatchedDecimals: 'true',
-          // The API then also quotes amounts below its minimum. A quote contains the minimum, which errors suggest to
-          // the user; a refusal of the API does not.
+          // This parameter makes the API also quote amounts below its minimum. A quote contains the minimum, which
+          // errors suggest to the user; a refusal of the API does not.
           skipAmountLimit: 'true',
         },
       })

@@ -6,16 +6,16 @@ export type OwedRefund = { readonly deadline: Date; readonly amount: bigint }
 type Payment = { readonly at: Date; readonly amount: bigint }
 
 /**
- * Maximum number of sums of owed refunds that `findRepayment` tries, because their number can double with each refund.
- * Above the maximum, no payment counts as certain.
+ * Maximum number of sums of owed refunds that `findRepayment` tries. Their number can double with each refund. Above
+ * the maximum, the sums prove nothing.
  */
 const MAX_SUMS = 2_000
 
 /**
- * Returns the payment that certainly pays the refund `debt`; undefined if there is none. Payment events do not name
- * the refund that they pay, so only sums can show it. `debt` is certainly paid if all refunds owed at that time are
- * paid. It is also certainly paid if no other owed refunds add up to the paid sum. `payments` are in time order.
- * `dust` is the total of small deposits and payments that were left out, so sums may differ by it.
+ * Returns the first payment after which the refund `debt` is certainly paid; undefined if there is none. Payment events
+ * do not name the refund that they pay, so only sums can prove it. One proof: the payments so far equal all refunds
+ * owed at that time. Another proof: they equal a sum of owed refunds with `debt`, but none without it. `payments` are
+ * in time order. `dust` is the total of small deposits and payments that were left out, so sums may differ by it.
  */
 export function findRepayment<P extends Payment>(
   debt: OwedRefund,

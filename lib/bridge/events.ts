@@ -40,14 +40,14 @@ export type Fill = {
   readonly isSpedUp: boolean
 }
 
-/** Properties of a transfer's event that depend on the result of the fill's message. */
+/** Part of a transfer's event that tells the result of a fill: where the delivered tokens went. */
 export type FillResult = Pick<TransferEvent, 'kind' | 'logIndex' | 'amount' | 'account' | 'vaultAddress' | 'shares'>
 
 /** First topics of the pool's events, for searches of logs. */
 export const POOL_TOPICS = {
   /** Topic of a fill. The second topic of its log is the origin chain, the third the deposit id. */
   filled: getTopic('FilledRelay'),
-  /** Topic of a request for a slow fill, which the pool itself pays. The second and third topics are those of a fill. */
+  /** Topic of a request for a slow fill, which the pool itself pays. Its log has the same second and third topic as that of a fill. */
   slowFillRequested: getTopic('RequestedSlowFill'),
   /** Topics of deposits. The fourth topic of their logs is the depositor. */
   deposited: [getTopic('FundsDeposited'), getTopic('V3FundsDeposited')],
@@ -79,7 +79,8 @@ export function parseDeposits(logs: readonly Log[], pool: Address, originChainId
       exclusivityDeadline: args.exclusivityDeadline,
       message: args.message,
     }
-    // The service reads no chain with an id above MAX_SAFE_INTEGER, so 0 stands for such an id.
+    // A chain id above MAX_SAFE_INTEGER is stored as 0, because a JavaScript number cannot hold it. The service reads
+    // no such chain.
     const isNumber = args.destinationChainId <= BigInt(Number.MAX_SAFE_INTEGER)
     const destinationChainId = isNumber ? Number(args.destinationChainId) : 0
     return [{ deposit: { relayData, destinationChainId, quoteTimestamp: args.quoteTimestamp }, log }]
@@ -135,9 +136,9 @@ export function findFill(logs: readonly Log[], pool: Address, { relayData }: Bri
 }
 
 /**
- * Parses the result of a fill from all logs of its transaction; undefined if they prove no result. The fill's own logs
- * lie between its FilledRelay event and the pool's next one. The pool runs the fill's message before third parties can
- * call the handler contract. The first log that shows a result is therefore the fill's own.
+ * Parses the result of a fill (where its tokens went) from all logs of its transaction; undefined if they prove none.
+ * The fill's own logs lie between its FilledRelay event and the pool's next one. Third parties can call the handler
+ * contract only after the pool ran the fill's message. The first log that shows a result is therefore the fill's own.
  */
 export function parseFillResult(
   logs: readonly Log[],
@@ -156,7 +157,8 @@ export function parseFillResult(
   const own = logs.filter(({ logIndex }) => logIndex > fill.logIndex && logIndex < (next?.logIndex ?? Infinity))
   const payments = parseEvents(erc20Abi, own, outputToken).flatMap(({ event: { args } }) => args)
   const sent = payments.filter(({ from }) => isAddressEqual(from, handler))
-  // A fill contains only the hash of its message, so a message that the depositor signed later is unknown.
+  // The depositor can sign another message after the deposit. The fill then contains only the hash of that message, so
+  // the message is unknown.
   const isKnown = fill.messageHash === hashMessage(deposit.relayData.message)
   const message = isKnown ? parseMessage(deposit) : undefined
   const named = message?.deposit
@@ -273,8 +275,8 @@ export function findPossiblePayments(logs: readonly Log[], pool: Address, deposi
 }
 
 /**
- * Returns the amounts that the pool transferred to the depositor for the refund event with the log `leaf`. The
- * Transfer logs lie between the previous refund event of the pool and `leaf`.
+ * Returns the amounts that the pool transferred to the depositor for one refund event, whose log is `leaf`. The
+ * Transfer logs of these payments lie between the pool's previous refund event and `leaf`.
  */
 function parseTransfers(logs: readonly Log[], leaf: Log, pool: Address, deposit: BridgeDeposit): bigint[] {
   const { depositor, token } = findRefundRecipient(deposit)

@@ -52,7 +52,8 @@ export async function readBridgedTransfer(poll: Poll, transfer: Transfer): Promi
     const filled = await parseFilled(poll, transfer, receipt, known.txHash)
     if (filled) return concludeFill(poll, transfer, filled, finality)
   }
-  // The block's hash takes one more call. It is read only if enough calls for the fill remain.
+  // The hash of the block that this poll reads takes one more call. It is read only if enough calls for the fill
+  // remain.
   const withHash = budget.left() >= 2 + CALLS_FOR_RECEIPT
   budget.spend(withHash ? 2 : 1)
   const read = await readFillStatuses(destination, [hashRelay(deposit)], { withHash })
@@ -62,7 +63,7 @@ export async function readBridgedTransfer(poll: Poll, transfer: Transfer): Promi
   const keep = searched ? { ...unfilled, fillSearch: searched.search } : unfilled
   if (searched?.filled) return concludeFill(poll, keep, searched.filled)
   if (withHash) poll.evidence.set(deposit.destinationChainId, await read.evidence())
-  // The node's logs do not contain the fill yet, or no longer. A later poll must find it.
+  // The pool reports a fill, but the search has not found the fill's event. A later poll must find it.
   if (searched) return buildPollResult(keep, 'locating')
   if (read.block.timestamp <= BigInt(deposit.relayData.fillDeadline)) {
     if (status !== SLOW_FILL_REQUESTED_STATUS) return buildPollResult(keep, 'bridging')

@@ -28,10 +28,7 @@ export type Poll = {
   readonly budget: Budget
   /** Block at which this poll has read each chain, by chain id. */
   readonly evidence: Map<number, Evidence>
-  /**
-   * True if the poll's results are stored. A poll whose RPC hosts disagree stores nothing, and must not report a
-   * fruitless search as final.
-   */
+  /** True if the poll's results are stored. They are not stored if the RPC hosts disagree, and then no outcome is reported as final. */
   readonly isRecorded: boolean
 }
 
@@ -66,13 +63,11 @@ export function createBudget(most: number = MAX_CALLS, bounds = { requests: MAX_
 
   return {
     /**
-     * Returns the maximum number of calls in the next request; 0 if none. `reserved` later requests of one call each
-     * stay possible.
+     * Returns the maximum number of calls in the next request; 0 if none. The budget then still suffices for `reserved`
+     * further requests of one call each.
      */
     left,
-    /**
-     * Returns true if the next request may contain this many calls. If not, records the lack, which `isShort` reports.
-     */
+    /** Returns true if the next request may contain this many calls. Otherwise calls are lacking, which `isShort` then reports. */
     reaches,
     /** Returns true if calls were lacking and this budget began with fewer calls than the usual maximum. */
     isShort: () => isShort && most < bounds.calls,
@@ -117,10 +112,7 @@ export function getBridge({ chain }: ChainReader) {
   return chain.bridge
 }
 
-/**
- * Values of the pool's `fillStatuses`: SLOW_FILL_REQUESTED means that the pool will pay instead of a relayer, FILLED
- * that the tokens were delivered.
- */
+/** Fill status of a deposit for which the pool will pay instead of a relayer. FILLED_STATUS means that the tokens were delivered. */
 export const SLOW_FILL_REQUESTED_STATUS = 1n
 export const FILLED_STATUS = 2n
 
@@ -160,9 +152,9 @@ export async function readTime(
 }
 
 /**
- * Blocks that may be final, by their distance below the block with the chain's finality tag. One limit of the
- * distance is the chain's finality time, multiplied by `ofTime` and converted to blocks. The other limit is the
- * distance down to the last known final block, divided by `ofRest`. The smaller limit is the distance.
+ * Distances of the blocks that `findFinalBlock` checks, below the block with the chain's finality tag. Each distance is
+ * the smaller of two limits. One limit is the chain's finality time, multiplied by `ofTime` and converted to blocks.
+ * The other limit is the number of blocks down to the last known final block, divided by `ofRest`.
  */
 const PROBES = [
   { ofTime: 1.25, ofRest: 4n },

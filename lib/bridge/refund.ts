@@ -33,17 +33,17 @@ import { readNextEvents, type SearchStep } from './search.ts'
 import type { Outcome, RefundSearch, Transfer, TransferEvent } from './transfer.ts'
 
 /**
- * Seconds before the transfer's deposit. Other deposits of the depositor that expired even earlier count as already
- * refunded, because refunds take hours.
+ * Maximum seconds by which another deposit's deadline may be before the transfer's deposit. Deposits with earlier
+ * deadlines count as already refunded, because refunds take hours.
  */
 const RIVAL_SECONDS = DAY_SECONDS
 const SEARCH_SECONDS = 14n * DAY_SECONDS
 const REFUND_KINDS = ['refund_owed', 'refunded'] as const
-/** Divisor of the transfer's amount. Deposits and payments below the result are dust: only their total is stored. */
+/** The transfer's amount divided by this number is the dust limit. The search stores only the total of smaller deposits and payments. */
 const DUST_DIVISOR = 1000n
 /**
- * Maximum number of stored deposits, payments and possible payments. With more of them, the search stops, and no
- * payment counts as this transfer's refund.
+ * Maximum number of deposits, payments and unread transactions that the search for a refund stores. Above it, the
+ * search stops, and no payment counts as the transfer's refund.
  */
 const MAX_KEPT = 100
 
@@ -55,8 +55,8 @@ const MAX_KEPT = 100
  */
 export async function readRefund(poll: Poll, transfer: Transfer): Promise<PollResult> {
   const { getReader, budget } = poll
-  // A fruitless search is reported as final, so it must be complete. The search therefore starts only with the whole
-  // budget of calls.
+  // A search that finds no refund gives a final outcome, so a lack of calls must not shorten it. It therefore runs only
+  // with the whole budget of calls.
   if (!budget.reaches(MAX_CALLS)) return buildPollResult(transfer, 'expired_searching')
   const source = getReader(Number(transfer.deposit.relayData.originChainId))
   const outcomes = await budget.ask(source, finalityRequests(source.chain))

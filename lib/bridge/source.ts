@@ -79,9 +79,9 @@ const MAX_QUOTE_AGE_SECONDS = DAY_SECONDS
 const SKEW_SECONDS = HOUR_SECONDS
 
 /**
- * Reads the bridge deposits of a transaction or user operation (ERC-4337) with this hash. If the chain no longer has
- * it, another transaction may contain the same deposit. The depositor's deposits since the time of the quote are then
- * searched. Throws `upstream_*`.
+ * Reads the bridge deposits of the transaction or user operation (ERC-4337) with this hash. If it has vanished from the
+ * chain, another transaction may contain the same deposit. This function then searches the depositor's deposits since
+ * the time of that deposit's quote. Throws `upstream_*`.
  */
 export async function readSourceDeposits(
   poll: Poll,
@@ -340,13 +340,14 @@ async function isImpossible(
   const final = await findFinalBlock(poll, source, finality)
   if (final.number === 0n || !budget.reaches(1)) return false
   const age = final.timestamp - BigInt(terms.quotedAt)
-  // The nonce of a transaction proves something only if the depositor itself sent it. A bundler's nonce does not show
-  // which user operations its bundles contained.
+  // The sender's used nonce proves that the deposit is impossible only if the sender is the depositor. A bundler's
+  // nonce does not show which user operations its bundles contained.
   if (sent.sender && isAddressEqual(sent.sender.address, terms.depositor)) {
     const { address, nonce } = sent.sender
     const params = [address, numberToHex(final.number)]
     const [count] = await budget.ask(source, [{ method: 'eth_getTransactionCount', params }])
-    // Some nodes lack the state of blocks that are some minutes old. Only the age of the quote counts then.
+    // Some nodes cannot read the nonce at a block that is some minutes old. Only the age of the quote then proves that
+    // the deposit is impossible.
     const used = Quantity.safeParse(count && 'result' in count ? count.result : undefined).data
     return (used !== undefined && used > BigInt(nonce)) || age > MAX_QUOTE_AGE_SECONDS
   }

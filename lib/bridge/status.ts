@@ -276,8 +276,8 @@ async function record(
   const noted = { ...seen.keep, ...final, latest: addEnding(key, { ...seen.keep, ...final }, outcome) }
   const keep = dropUndefined({ ...noted, lookAt: lookAt(dropUndefined(noted), recorded) })
   const taken = keep.events.find(({ kind }) => kind === 'vault_deposited')
-  // The source transaction of the vault deposit is stored first. A stored transfer with a final outcome is never read
-  // again, so a failure in between would lose the source.
+  // The source transaction of the vault deposit is stored before the transfer. A stored transfer with a final outcome
+  // is never read again, so a failure between the two writes would lose the source.
   if (isFinal && taken) {
     const { chainId, txHash: transactionHash, logIndex } = taken
     const source = { chainId: key.sourceChainId, transactionHash: keep.events[0].txHash }

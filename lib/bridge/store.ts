@@ -7,7 +7,10 @@ import { type RecordedTransfer, SourceHashRecord, Transfer, type TransferKey } f
 
 const Item = z.object({
   transfer: Transfer,
-  /** Keys of the table index that lists the transfers whose next read is due. `lookAt` is the time of that read, in epoch milliseconds. */
+  /**
+   * Source chain of a transfer that the job refresh-chain must read again. `lookAt` is the time of that read in epoch
+   * milliseconds. Both are keys of a table index, and absent for other transfers.
+   */
   followedOnChain: z.number().optional(),
   lookAt: z.number().optional(),
 })
@@ -60,8 +63,8 @@ export function transfersStore(table: Table) {
     },
 
     /**
-     * Stores a transfer. Returns false, without a change, if the stored transfer has changed since it was read. The
-     * change is a final outcome, other endings or a first `lookAt`.
+     * Stores a transfer. Returns false, without a change, if the stored transfer has changed since it was read. Only a
+     * final outcome, other endings and a first `lookAt` count as changes.
      */
     record(
       key: TransferKey,

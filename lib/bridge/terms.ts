@@ -22,15 +22,15 @@ const CLOCK_SKEW_SECONDS = 60
 /** Maximum accepted fee, in percent of the amount sent. */
 const MAX_FEE_PERCENT = 10n
 /**
- * An amount below this multiple of the API's minimum amount counts as small. Gas costs about a quarter of the minimum
- * amount. Gas alone thus exceeds a tenth of an amount below 2.5 times the minimum, so a fee above a tenth is normal.
- * For an amount that is not small, such a fee is a mistake or an attack.
+ * An amount below this multiple of the bridge's minimum amount counts as small: a fee above a tenth of it is normal.
+ * Gas alone costs about a quarter of the minimum amount, which is a tenth of 2.5 times the minimum. A fee above a tenth
+ * of a larger amount is a mistake or an attack.
  */
 const SMALL_AMOUNTS = 10n
 /**
- * The error for a too small amount suggests a larger one: this multiple of the fee of the small amount. The suggested
- * amount costs at most a tenth in fees. Most of the fee is gas, which stays the same. Even if the pool takes a
- * sixtieth of the added amount, the fee grows by no more than a fifth.
+ * The error for a too small amount suggests a larger amount: the fee of the small one, times this number. The larger
+ * amount costs at most a tenth in fees. Most of the fee is gas, which does not grow with the amount. Even if the pool
+ * takes a sixtieth of the added amount, the fee grows by no more than a fifth.
  */
 const FEES_OF_LEAST_AMOUNT = 12n
 /** Maximum accepted seconds for which only one relayer may fill. That relayer can delay the fill by this time. */

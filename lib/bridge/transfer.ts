@@ -194,7 +194,10 @@ export type LogSearch = z.output<typeof LogSearch>
 const RefundSearch = z.object({
   final: StoredBlock.optional(),
   blocks: LogSearch.optional(),
-  /** Block of the payment that the bridge's API reports. Newer blocks are read only if this payment is not the refund. */
+  /**
+   * Block of the payment that the bridge's API reports. The search reads newer blocks only if that payment does not
+   * complete the refund.
+   */
   until: Amount.optional(),
   /** Transactions that may contain a payment; their receipts must still be read. */
   leads: z.array(z.object({ txHash: HashText, blockNumber: Amount })),
@@ -255,7 +258,7 @@ export const Transfer = z.object({
   /** Block of the deposit. The deposit is read again until this block is final. */
   blockNumber: Amount,
   isFinal: z.boolean(),
-  /** Block at which the deposit was found to be final; API responses name it as their source. */
+  /** Latest block of the source chain when the service found the deposit final. API responses name this block as their source. */
   evidence: Evidence.optional(),
   quote: Quote.optional(),
   /** Progress of the search for another transaction with the same deposit, after the deposit's own transaction vanished. */

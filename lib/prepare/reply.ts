@@ -84,7 +84,7 @@ const WORSE_WITHDRAWAL = {
 } as const
 const WORSE_DEPOSIT = { shares: min, assets: min, fee: max } as const
 
-/** Accepted difference between two RPC hosts' amounts, as a denominator: 1/200 is half a percent. */
+/** Accepted difference between two RPC hosts' amounts, as the denominator of a fraction: 200 stands for half a percent. */
 const PARTS = 200n
 /** Maximum ratio between the gas estimates of two RPC hosts' simulations. */
 const MAX_GAS_FACTOR = 2n

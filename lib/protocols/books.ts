@@ -60,7 +60,10 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
    * name this account.
    */
   normalizeEvents?(events: readonly Event[], ofAccount?: Address): readonly Event[]
-  /** Returns the share transfer that belongs to an event: the mint of a deposit, or a move into or out of a request. */
+  /**
+   * Returns the share transfer that an event explains: the mint of a deposit, or a move into or out of a request;
+   * undefined if there is none.
+   */
   explainTransfer(vault: V, event: Event): ExplainedTransfer | undefined
   /** Returns the value of these shares in the asset's smallest unit; null before the first known price. */
   shareValue(vault: V, ledger: Ledger, shares: bigint): bigint | null
@@ -73,7 +76,7 @@ export type LedgerRules<V extends TokenizedVault = VaultOnChain, Event extends V
   priceAfter?(vault: V, after: Ledger, events: readonly Event[]): bigint | null
   /** Returns the ledger entries of each event, except those for share transfers between accounts. */
   entries(vault: V, events: readonly Event[]): readonly (readonly OwnEntry[])[]
-  /** Returns the transfer of shares between owners that an event means without any Transfer event; undefined if there is none. */
+  /** Returns the transfer of shares between owners that an event implies without a Transfer event; undefined if there is none. */
   findHandover(vault: V, event: Event): ShareTransfer | undefined
   /**
    * Returns the requests that an event settles. Absent if no event shows settlements, so that each open request must be read from the

@@ -115,7 +115,8 @@ async function findFirstBlock(rpc: Rpc, address: Address, last: number): Promise
       if (answers[index] === false) without = Math.max(without, block)
       if (answers[index] === true) withCode = Math.min(withCode, block)
     }
-    // A missing state matters only between the last block known to lack code and the first block known to have code.
+    // A missing block state matters only if the block may be the first with code. Such blocks lie between the last
+    // block known to lack code and the first known to have it.
     if (probes.some((block, index) => answers[index] === null && block > without && block < withCode)) return null
     isFirst = false
   }

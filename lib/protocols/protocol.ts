@@ -11,7 +11,10 @@ import type { TokenizedVault } from './tokenized-vault.ts'
 import type { VaultOnChain } from './vault-on-chain.ts'
 import type { VaultState } from './vault-state.ts'
 
-/** Functions that read vaults of one protocol. Parsing the results of a read plan never throws, except as stated below. */
+/**
+ * Functions that read vaults of one protocol. Parsing the results of a read plan throws only the errors that the
+ * function's comment names.
+ */
 export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   /** ABI of the events that the ledger is computed from, and of the errors that explain a revert. */
   readonly abi: Abi
@@ -183,8 +186,9 @@ export type CancelTerms = {
 export type ReadCompletion<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
- * Function like `ReadCompletion`, for an account's requests. It calls `listEntries` only for request ids or burned shares
- * that the vault does not report. The returned ledger entries contain both. Throws the errors of `listEntries` too.
+ * Function like `ReadCompletion`, for an account's requests. If the vault does not report request ids or burned shares,
+ * the function takes them from the account's ledger entries. It calls `listEntries` only then, and throws the errors of
+ * `listEntries` too.
  */
 export type RequestReadCompletion<T> = (
   reader: ChainReader,

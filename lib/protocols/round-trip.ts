@@ -117,7 +117,8 @@ export async function simulateRoundTrip(
   if (!ways) return reasonUntried(CANNOT_SIMULATE, findings)
 
   const { way, valueBefore, valueAfter } = ways
-  // A vault that takes no deposit now, such as a paused one, may still pay withdrawals.
+  // A failed deposit alone does not end the simulation: a vault that takes no deposit now, such as a paused one, may
+  // still pay withdrawals.
   if (taken.why !== undefined && !way) return reasonUntried(`${taken.why}, and ${ways.refusal}`, findings)
   const entryFee = got > 0n ? feeOf(amount - left, valueBefore) : null
   const exitFee = way?.exit === 'instant' ? feeOf(valueAfter, way.paid) : null

@@ -92,7 +92,7 @@ export type Distributions = {
   readonly root: Hash
   /** Newest Merkle root, and the time in seconds since 1970 at which it takes effect. It is undefined while the root is disputed. */
   readonly next: { readonly root: Hash; readonly at: bigint } | undefined
-  /** Total ever paid of each token, in its smallest unit, and the address that the next claim pays. */
+  /** Amount of each token that the account was ever paid, in smallest units, and the address that the next claim pays. */
   readonly tokens: ReadonlyMap<Address, { readonly claimed: bigint; readonly recipient: Address }>
 }
 
@@ -144,7 +144,7 @@ export type RewardState = {
   readonly amount: bigint
   /** Amount that the account has earned but cannot claim yet, as Merkl reports it. */
   readonly pending: bigint
-  /** Total amount ever paid. */
+  /** Total amount that the account was ever paid. */
   readonly claimed: bigint
   /**
    * Time in seconds since 1970 from which the pending amount can be claimed. It is undefined if the newest Merkle root

@@ -227,7 +227,7 @@ function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
       })
     }
   }
-  // The division gives more decimals than Merkl's rates have. So each rate is rounded to four decimals, like Merkl's
-  // rates.
+  // Dividing a rate among tokens gives more decimals than Merkl's rates have. So each rate is rounded to four decimals,
+  // like Merkl's rates.
   return [...campaigns.values()].map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
 }

@@ -37,7 +37,7 @@ export const Pin = z.object({
   pinnedAt: Timestamp,
   /** Time at which the job refresh-chain found that the vault differs from this pin; absent if the vault has not changed. */
   changedAt: Timestamp.optional(),
-  /** Block at which the job refresh-chain found the change; absent once clients were notified. */
+  /** Block at which the job refresh-chain found that the vault differs from this pin; absent once clients were notified. */
   unpublishedChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
@@ -65,8 +65,8 @@ export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSn
 }
 
 /**
- * Compares the pinned code addresses that a vault's own storage does not contain: those of beacons and of EIP-7702
- * delegates. `buildSnapshotPlan` reads all others. Returns one verdict per vault. Throws `upstream_*`.
+ * Compares vaults' present code addresses outside their own storage with their pins: those of beacons and of EIP-7702
+ * delegates. `buildSnapshotPlan` reads all other code addresses. Returns one verdict per vault. Throws `upstream_*`.
  */
 export function compareOutsideStorage(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
   return compareOtherPointers(
@@ -120,7 +120,7 @@ export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: Vaul
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'
 }
 
-/** Largest accepted price change, as a denominator: 1/10 is a tenth. */
+/** Largest accepted price change, as the denominator of a fraction: 10 stands for a tenth. */
 const PARTS = 10n
 /** Change in the value of all shares, in the asset's smallest unit, up to which a price change counts as rounding. */
 const ROUNDING = 100n

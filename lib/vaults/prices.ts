@@ -29,11 +29,11 @@ export type NewPrices = {
   readonly known: readonly BlockPrice[]
 }
 
-/** Share prices in the record of a vault's reading progress. The record also has the last block whose events were read. */
+/** Share prices that are stored with a vault's reading progress, which is the last block whose events were read. */
 export const KnownPrices = z.object({
   /** Earliest stored share price; absent while none is stored. */
   firstPrice: BlockPrice.optional(),
-  /** Two prices at most: the last one up to the last block whose events were read, and the newest one if its block is later. */
+  /** Last price in the blocks whose events were read. If the newest price has a later block, the list contains that price too. */
   lastPrices: z.array(BlockPrice).max(2).optional(),
 })
 export type KnownPrices = z.output<typeof KnownPrices>
@@ -48,7 +48,7 @@ export function priceBefore(prices: readonly BlockPrice[], block: bigint): Block
     )
 }
 
-/** Adds new prices to the prices in the record of a vault's reading progress. `through` is the last block whose events were read. */
+/** Adds new prices to those that are stored with a vault's reading progress. `through` is the last block whose events were read. */
 export function addPrices(
   { firstPrice, lastPrices = [] }: KnownPrices,
   added: readonly BlockPrice[],

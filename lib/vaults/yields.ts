@@ -57,8 +57,8 @@ const RANGES = Object.keys(YIELD_DAYS) as YieldRange[]
 
 /**
  * Returns a function that computes a vault's yields up to its price at the time `at`, by default now. The function also
- * returns the recorded waits of the vault's requests. Each range begins at the first price of a UTC day, or else at the
- * last price before that day. Concurrent calls share one table read. Prices are cached for 15 minutes, the lack of
+ * returns the recorded waits of the vault's requests. A yield's range begins at the first price of a UTC day, or else
+ * at the last price before it. Concurrent calls share one table read. Prices are cached for 15 minutes, the lack of
  * prices for one second.
  */
 export function yieldLookup({ records, prices, now }: YieldServices) {
@@ -98,8 +98,8 @@ export function yieldLookup({ records, prices, now }: YieldServices) {
 }
 
 /**
- * Reads vaults' earlier prices. A vault gets none if its recorded events end before the day that is seven days before
- * `day`. The price of that day may still be stored later.
+ * Reads vaults' earlier prices. A vault gets none if its events have not been read up to the first price of the
+ * seven-day range. That price may still be stored later.
  */
 async function readEarlier(
   { records, prices }: Pick<YieldServices, 'records' | 'prices'>,

@@ -30,7 +30,10 @@ function withCooldown<T extends { readonly terms: ContractTerms }>([read, second
   return { ...read, terms: { ...read.terms, exit: 'cooldown', liquidity, cooldownSeconds: seconds } }
 }
 
-/** Reads the address of the silo, which holds assets during a cooldown; undefined if the contract has no cooldown. */
+/**
+ * Reads the functions that only cooldown vaults have. Returns the silo, which holds assets during a cooldown; undefined
+ * for other contracts.
+ */
 function interfaceOf({ address }: VaultCandidate) {
   const calls = {
     duration: buildCall(address, cooldownAbi, 'cooldownDuration', []),

@@ -13,8 +13,8 @@ export function sharePrice(vault: Pick<TokenizedVault, 'address' | 'shareDecimal
 }
 
 /**
- * Number of decimal digits that `precisePrice` adds to the price of one whole share. MAX_DIGITS is the exponent of the
- * largest power of ten in a uint256.
+ * Number of decimal digits that `precisePrice` adds to the price of one whole share. MAX_DIGITS limits all digits
+ * together, because 10^77 is the largest power of ten in a uint256.
  */
 const MORE_DIGITS = 18
 const MAX_DIGITS = 77

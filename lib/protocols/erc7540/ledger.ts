@@ -52,7 +52,8 @@ export const erc7540Books: LedgerRules<Erc7540Vault, Event> = {
         }
         case 'Deposit': {
           const { sender, owner, assets, shares } = args
-          // ERC-7540 names the controller of a claim as `sender`; `owner` receives the shares.
+          // The event of a vault with deposit requests is a claim, which names the controller as `sender` (ERC-7540).
+          // Other vaults name the payer as `sender`, and the receiver of the shares as `owner`.
           return isDepositAsync
             ? [{ account: sender, kind: 'claim', assets, shares }]
             : [{ account: owner, kind: 'deposit', requestId: 0n, assets, shares }]

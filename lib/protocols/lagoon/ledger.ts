@@ -90,11 +90,11 @@ export const lagoonBooks: LedgerRules<LagoonVault, Event> = {
 
 function shareValue(vault: LagoonVault, { assets, supply }: Ledger, shares: bigint): bigint | null {
   const counted = supply + virtualShares(vault)
-  // This sum is zero or below if events are missing, or if the events show more burned shares than minted ones.
+  // `counted` is zero or below if events are missing, or if the events show more burned shares than minted ones.
   return counted > 0n ? (shares * (assets + 1n)) / counted : null
 }
 
-/** Returns the ledger entries of an event. `burn` is the burn of shares that the event may cause. */
+/** Returns the ledger entries of an event. `burn` is the burn of shares that may belong to the event. */
 function entriesOf(event: Event, burn: Burn | undefined): ReturnType<LedgerRules['entries']>[number] {
   switch (event.eventName) {
     case 'DepositRequest': {
@@ -133,8 +133,9 @@ function entriesOf(event: Event, burn: Burn | undefined): ReturnType<LedgerRules
 type Burn = { readonly from: Address; readonly value: bigint; readonly index: number }
 
 /**
- * Returns, for each event of a transaction, the burn of shares that the event may cause. A withdrawal burns shares
- * before the vault emits its event. Only Transfer events, which mint the exit fee, can lie between the two.
+ * Returns, for each event of a transaction, the burn of shares that may belong to the event. A withdrawal burns shares
+ * before the vault emits its event. Only Transfer events, which mint the exit fee, can lie between the burn and that
+ * event.
  */
 function burnsBefore(events: readonly Event[]): readonly (Burn | undefined)[] {
   let burn: Burn | undefined
@@ -167,8 +168,8 @@ function ledgerAfter(vault: LagoonVault, ledger: Ledger, event: Event, burn: Led
         ? { assets: assets - (shareValue(vault, burn.before, burn.before.supply - supply) ?? 0n), supply }
         : { assets: assets - event.args.assets, supply }
     case 'Withdraw':
-      // A burn of the same shares shows that a closed vault paid immediately, so total assets fall. Otherwise the event
-      // is a claim, which changes neither total assets nor supply.
+      // A burn of this event's shares shows that a closed vault paid immediately, so total assets fall. Without such a
+      // burn, the event is a claim, which changes neither total assets nor supply.
       return isReason(event, burn) ? { assets: assets - event.args.assets, supply } : ledger
     default:
       return ledger

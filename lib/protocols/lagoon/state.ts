@@ -272,15 +272,16 @@ function parseAccount(
     pendingRedeemShares,
     redeemableShares,
     // Version 0.1 has no version(). Its `maxWithdraw` is the value of the shares in the wallet, not of settled
-    // redemptions, so it is not used.
+    // redemptions. `maxWithdraw` of a vault without version() is therefore not used.
     redeemableAssets: parseReportedAmount(version === undefined ? undefined : answers.maxWithdraw, redeemableShares),
   }
 }
 
 /**
- * Returns the shares that claiming all settled deposits gives. If the vault does not report them, computes them from
- * the rate and the fee of the settlement. A paused vault reports 0, and version 0.1 reports the largest integer. The
- * computation takes one RPC round trip, or two in version 0.6, which charges fees on claims. Throws `upstream_*`.
+ * Returns the shares that claiming all settled deposits gives. If the vault reports no number or a wrong one, computes
+ * it from the rate and the fee of the settlement. A paused vault reports 0, and version 0.1 reports the largest
+ * integer. The computation takes one RPC round trip, or two in version 0.6, which charges fees on claims. Throws
+ * `upstream_*`.
  */
 export async function readClaimableShares(
   reader: ChainReader,
@@ -376,9 +377,9 @@ export function virtualShares({ shareDecimals, assetDecimals }: LagoonVault): bi
 }
 
 /**
- * Returns the result of maxMint or maxWithdraw; undefined if the result is wrong. Version 0.1 lacks maxMint and returns
- * the largest integer; a paused vault returns 0. A closed vault includes the shares in the wallet, because it redeems
- * them without a request.
+ * Returns the amount that maxMint or maxWithdraw reports for settled requests; undefined if that amount is wrong.
+ * Version 0.1 always returns the largest integer for maxMint; a paused vault returns 0. A closed vault includes the
+ * shares in the wallet, because it redeems them without a request.
  */
 function parseReportedAmount(max: bigint | undefined, settled: bigint | undefined): bigint | undefined {
   if (settled === undefined || settled === 0n) return settled
