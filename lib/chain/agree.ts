@@ -91,7 +91,7 @@ export function createAgreementOf(
     if (lists.every(({ count }) => count === 1)) return work(readersOf(lists.map((list) => list.take(new Set()))))
     const attempts = await gather(lists, { work, now })
     const pair = findPair(attempts)
-    // A host that is far ahead of the pair is put last too.
+    // Like a host at fault, a host whose latest block is far from the pair's is put last.
     const isFar = (one: Attempt<unknown>) => pair && !one.failure && !areNear([...pair, one], newestOf([...pair, one]))
     for (const one of attempts) {
       for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isFar(one)) list.putLast(rpc)
@@ -160,6 +160,7 @@ type Attempt<T> = {
   readonly result: Result<T>
   /** An `upstream_*` error of a host; undefined if the callback returned a value or threw another error. */
   readonly failure: AppError | undefined
+  /** Hosts that did not respond or refused a call. A host whose response cannot be parsed is not among them. */
   readonly atFault: ReadonlySet<Rpc>
   readonly heads: Heads
   readonly canSimulate: boolean
@@ -196,7 +197,7 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
   const running = new Map<Promise<unknown>, readonly Seat[]>()
-  // Each failed attempt uses up at least one host. The number of hosts is therefore the maximum number of attempts.
+  // Maximum number of further attempts. A host whose response cannot be parsed may be tried again.
   let left = lists.reduce((sum, { count }) => sum + count, 0)
 
   const start = (): boolean => {
@@ -207,7 +208,12 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
     const attempting = attempt(seats, { ...run, isOver: () => isOver }).then((one) => {
       done.push(one)
       running.delete(attempting)
-      if (one.failure) for (const { rpc } of seats) if (!one.atFault.has(rpc)) taken.delete(rpc)
+      if (!one.failure) return
+      for (const { list, rpc } of seats.filter((seat) => !one.atFault.has(seat.rpc))) {
+        taken.delete(rpc)
+        // Every host responded, so any of them may have sent what cannot be parsed. Other hosts are tried before them.
+        if (one.atFault.size === 0) list.putLast(rpc)
+      }
     })
     // An attempt may fail after two others have agreed. Nobody needs its error then, so the rejection is ignored.
     attempting.catch(() => {})
@@ -220,7 +226,9 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   let isHedged = false
   while (!findPair(done, newest) && !failAlike(done)) {
     const first = done.find(({ failure }) => !failure)
-    if (running.size < (first ? 1 : 2) && start()) continue
+    // A result that cannot be parsed may be the contract's. The other host's result shows it before a third host is asked.
+    const isUnparsed = done.some(({ failure, atFault }) => failure && atFault.size === 0)
+    if (running.size < (first || isUnparsed ? 1 : 2) && start()) continue
     if (running.size === 0) break
     const wait = first && !isHedged && sleep(Math.max(first.took, MIN_HEDGE_MS), SLOW, { ref: false })
     if ((await Promise.race([...running.keys(), ...(wait ? [wait] : [])])) === SLOW) {
@@ -243,12 +251,12 @@ async function attempt<T>(
   const heads: Heads = new Map()
   const atFault = new Set<Rpc>()
   let canSimulate = true
-  const followed = seats.map(({ chain, rpc, ...seat }): Seat => {
+  const observed = seats.map(({ chain, rpc, ...seat }): Seat => {
     const noted = new Map<unknown, HashedHeader>()
     heads.set(chain.id, noted)
     const blocks = fixed && blocksOf(chain, fixed)
     const simulator = fixed?.simulators.find((one) => one.chain === chain)?.rpc ?? rpc
-    const follow: Rpc = async (requests, options) => {
+    const sendAndNote: Rpc = async (requests, options) => {
       if (isOver()) throw new AppError('upstream_unavailable', { cause: new Error('two other hosts have agreed') })
       // Hosts are compared by their latest header, so requests that depend on it ask for it too.
       const needsHeader = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
@@ -258,26 +266,26 @@ async function attempt<T>(
       const outcomes = await sendToBoth(sent, [rpc, simulator], options)
       noteHeads(noted, asked, outcomes)
       // A failed simulation does not fail the host. A host that cannot simulate still serves other calls.
-      const isUntried = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
+      const isFailedDryRun = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
       if (outcomes.some((outcome, index) => isRefused(outcome) && !isDryRun(index))) {
         throw new AppError('upstream_unavailable', { cause: new Error('node: refused') })
       }
-      if (outcomes.some(isUntried)) canSimulate = false
+      if (outcomes.some(isFailedDryRun)) canSimulate = false
       return outcomes
         .slice(0, requests.length)
-        .map((outcome, index) => (isUntried(outcome, index) ? UNSUPPORTED : outcome))
+        .map((outcome, index) => (isFailedDryRun(outcome, index) ? UNSUPPORTED : outcome))
     }
-    const blamed: Rpc = async (requests, options) => {
+    const recordFault: Rpc = async (requests, options) => {
       try {
-        return requests.length > 0 ? await follow(requests, options) : []
+        return requests.length > 0 ? await sendAndNote(requests, options) : []
       } catch (error) {
         atFault.add(rpc)
         throw error
       }
     }
-    return { ...seat, chain, rpc: blamed }
+    return { ...seat, chain, rpc: recordFault }
   })
-  const result = await toResult(work(readersOf(followed)))
+  const result = await toResult(work(readersOf(observed)))
   const failure = 'error' in result && result.error.code.startsWith('upstream_') ? result.error : undefined
   return { seats, result, failure, atFault, heads, canSimulate, took: now() - begun }
 }

@@ -46,7 +46,7 @@ export function createServiceContainer<C extends Contract, P extends Providers<C
   return async () => {
     const of = await env()
     const version = await readVersion(of)
-    if (last?.version === version && last) return last.run
+    if (last && last.version === version) return last.run
     const before = last
     // `config` is cached per environment object (services.ts), so a copy of the environment makes it read the secret again.
     const run = build({ ...of }).catch((error: unknown) => {

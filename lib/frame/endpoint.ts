@@ -82,7 +82,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
 ) {
   const env = once(() => readEnv(contract, process.env))
   const getRespond = createServiceContainer(env, providers, buildRespond, frame.readVersion)
-  const signer = once(async () => frame.findSigner(await env()))
+  const getFindSigner = once(async () => frame.findSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
     .use(replyEncoding(contract, Date.now))
     .use(
@@ -113,7 +113,7 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
     .use(requestLog(Date.now))
     .use(edgeVerification(once(() => readEdgeSettings(process.env))))
     .use(rateLimitHeaders())
-    .use(replySigning(async () => await (await signer())(), Date.now))
+    .use(replySigning(async () => await (await getFindSigner())(), Date.now))
     .use(headBodyRemoval())
     .use(errorConversion())
     .use(chargeConfirmation())

@@ -150,16 +150,16 @@ export function replyEncoding(contract: EndpointContract, now: () => number): Ht
  */
 export function callerIdentification(
   contract: EndpointContract,
-  identify: () => Promise<CallerLookup>,
+  getCallerLookup: () => Promise<CallerLookup>,
 ): HttpMiddleware {
   const scope = scopeOf(contract)
   return {
     before: async ({ event }) => {
-      const { findSession, ...caller } = await (await identify())(event)
+      const { findSession, ...caller } = await (await getCallerLookup())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // A race with `undefined` throws only if the charge has rejected by now. It has if this container knows that the rate limit
-      // is used up, and the endpoint then does not start.
+      // A race with `undefined` throws only if the charge has rejected by now. It has if this container knows
+      // that the rate limit is used up. The endpoint then does not start.
       await Promise.race([caller.admission, undefined])
       const [ofUser] = await Promise.all([
         findSession?.(),

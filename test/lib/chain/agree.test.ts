@@ -4,7 +4,7 @@ import { createAgreementOf, type RunAgreed } from '../../../lib/chain/agree.ts'
 import { type EvmChain, evmChain } from '../../../lib/chain/registry.ts'
 import type { Rpc, RpcOutcome, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { simulationRequest } from '../../../lib/chain/simulation.ts'
-import { AppError } from '../../../lib/core/errors.ts'
+import { AppError, badResponse } from '../../../lib/core/errors.ts'
 import { createAgreedReaderOf } from '../../support/agreed.ts'
 import { catchFailure } from '../../support/errors.ts'
 
@@ -121,7 +121,7 @@ describe('Two hosts', () => {
       }),
     )
     expect(failure.code).toBe('upstream_bad_answer')
-    expect(hosts[2]?.asked).toEqual([])
+    expect(hosts.map(({ asked }) => asked.length)).toEqual([1, 1, 0])
   })
 })
 
@@ -162,6 +162,17 @@ describe('Among three hosts,', () => {
       params[1] === 'latest' ? { result: place } : { error: { code: -32_000, refusal: 'unserved' } }
     const hosts = [hostOf({}), hostOf({ head: 1_003 }), hostOf({ head: 1_002 })].with(place, hostOf({ say }))
     expect(await read(hosts)).toBeGreaterThanOrEqual(1_000)
+  })
+
+  test.for([0, 1])('one whose result cannot be parsed is replaced by the third (place %i)', async (place) => {
+    const unparsable = { result: 'no number' }
+    const hosts = [0, 1, 2].map((at) => hostOf(at === place ? { say: () => unparsable } : constant))
+    const parsed = agreeOf(hosts)([CHAIN.id], async (getReader) => {
+      const [outcome] = await getReader(CHAIN.id).request([READ])
+      if (outcome && 'result' in outcome && outcome.result === 7) return 7
+      throw badResponse('no number')
+    })
+    expect(await parsed).toBe(7)
   })
 
   test('one that lies is not outvoted, so there is no result', async () => {
