@@ -55,6 +55,7 @@ export function createCallerLookup(
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = createClientLookup({ get: clientsStore(openTable(clients)).get, now: Date.now })
   const { charge, findRefusal } = createMeter(createLeases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
+  // An endpoint with a budget of its own also has a budget of its own for quotes.
   const share = ownBudget ?? 'requests'
   const identifyKey = async ({ headers, requestContext }: Received) => {
     const {

@@ -37,7 +37,7 @@ export async function prepareCancellation(reader: ChainReader, { vault, account,
   const { choice, ...prepared } = await prepareTransactions(reader, account, {
     plan: cancelTerms(vault, account, kind),
     candidates: operations.map((operation) => draftOf({ operation, request })),
-    choose: async ({ terms: finish, block }) => {
+    choose: async ({ value: finish, block }) => {
       const terms = await finish(reader, block.number, () => listEntries(block.number))
       // The call needs the id of the request, which only the terms read above contain.
       const operation = findOperation(operations, terms.name)

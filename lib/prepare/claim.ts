@@ -40,7 +40,7 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
     {
       plan: claimTerms(vault, account, kind),
       candidates: [],
-      choose: async ({ terms }) => {
+      choose: async ({ value: terms }) => {
         const intents = terms.calls.map(({ name, amount }) => ({
           operation: findOperation(OPERATIONS[vault.protocol].claims, name),
           request: { vault, account, amount },

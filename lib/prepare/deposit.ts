@@ -38,7 +38,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),
-      choose: async ({ terms: depositTerms }) => {
+      choose: async ({ value: depositTerms }) => {
         const operation = findDepositOperation(vault, depositTerms.choose(amount))
         const drafts = listApprovalPlans(amount, depositTerms.allowance).map((needed) => draftOf(needed, [operation]))
         return { depositTerms, drafts, pick: pickFirstApprovedDryRun, spending, isAsync: operation.isAsync }
@@ -72,7 +72,10 @@ export function computeDepositAmounts({ sharesFor, worth }: DepositTerms, assets
   })
 }
 
-/** Returns the fee: the deposited assets minus the value of the shares. A difference that rounding explains counts as 0. */
+/**
+ * Returns the fee: the deposited assets minus the value of the shares. `unit` is the value of the smallest unit of
+ * shares. Rounding explains a difference of two such units and one unit of the asset, which counts as 0.
+ */
 function feeOf(assets: bigint, value: bigint | null, unit: bigint | null): bigint | null {
   if (value === null || unit === null) return null
   const fee = assets - value

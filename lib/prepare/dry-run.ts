@@ -7,7 +7,7 @@ import type { PlannedOperation } from '../protocols/calldata.ts'
 import { REVERT_ERRORS } from '../protocols/known-errors.ts'
 
 /**
- * Draft of the transactions that a user will sign. `views` are view functions that the simulation calls before and
+ * Draft of the transactions that a user will sign. `operations` are the encoded `intents`, in the same order. `views` are view functions that the simulation calls before and
  * after the transactions.
  */
 export type Draft = {
@@ -63,7 +63,7 @@ export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }:
     const index = tried.findIndex((candidate) => isSame(candidate, intent))
     const before = results?.slice(approval.length, approval.length + index) ?? []
     if (index < 0 || before.some(({ status }) => status === 'success')) continue
-    if (!results) return { ...draft, intents, results, viewed: [] }
+    if (!results) return { ...draft, intents, results, viewed: undefined }
     const call = results[approval.length + index]
     return call && { ...draft, intents, results: [...results.slice(0, approval.length), call], viewed: [] }
   }

@@ -11,13 +11,13 @@ import { verifyOperations } from '../protocols/calldata.ts'
 import { type Draft, type DryRun, dryRunRequest, findDryRun, makeDryRuns, parseDryRun } from './dry-run.ts'
 
 /** Input of `prepareTransactions` that differs between deposits, withdrawals, claims and cancellations. */
-export type PreparationPlan<Terms, Chosen extends DraftChoice> = {
+export type PreparationPlan<Value, Chosen extends DraftChoice> = {
   /** Plan that reads the vault's state, on which the choice of transactions depends. */
-  readonly plan: ReadPlan<Terms>
+  readonly plan: ReadPlan<Value>
   /** Drafts of transactions that are simulated in the same RPC request that reads the vault. The operations of a draft run in sequence. */
   readonly candidates: readonly Draft[]
   /** Chooses the final drafts from the state that was read. Throws an AppError if the vault's state forbids the operation. */
-  readonly choose: (read: { readonly terms: Terms; readonly block: BlockHeader }) => Promise<Chosen>
+  readonly choose: (read: { readonly value: Value; readonly block: BlockHeader }) => Promise<Chosen>
   /** Name of the constant gas estimate that applies if no node can simulate. */
   readonly upperEstimate: keyof typeof UPPER_GAS_ESTIMATES
 }
@@ -45,8 +45,8 @@ export type PreparedTransactions<Chosen> = Pick<DryRun, 'approval' | 'operations
   readonly evidence: Evidence[]
 }
 
-type Read<Terms> = {
-  readonly value: Terms
+type Read<Value> = {
+  readonly value: Value
   readonly outcomes: readonly RpcOutcome[]
   readonly block: BlockHeader
   readonly evidence: () => Promise<Evidence | Evidence[]>
@@ -57,19 +57,19 @@ type Read<Terms> = {
  * chosen draft is among the candidates, else two. `read` may read other chains at the same time. Throws an AppError if
  * the operation is refused, or `upstream_*`.
  */
-export async function prepareTransactions<Terms, Chosen extends DraftChoice>(
+export async function prepareTransactions<Value, Chosen extends DraftChoice>(
   reader: ChainReader,
   account: Address,
-  preparation: PreparationPlan<Terms, Chosen>,
-  read: (plan: ReadPlan<NoInfer<Terms>>, extraCalls: readonly RpcRequest[]) => Promise<Read<NoInfer<Terms>>> = (
+  preparation: PreparationPlan<Value, Chosen>,
+  read: (plan: ReadPlan<NoInfer<Value>>, extraCalls: readonly RpcRequest[]) => Promise<Read<NoInfer<Value>>> = (
     plan,
     extraCalls,
   ) => reader.readOne(plan, { extraCalls, withHash: true }),
 ): Promise<PreparedTransactions<Chosen>> {
   const { candidates } = preparation
   const attempts = candidates.map((draft) => dryRunRequest(account, draft))
-  const { value: terms, outcomes, block, evidence } = await read(preparation.plan, attempts)
-  const choice = await preparation.choose({ terms, block })
+  const { value, outcomes, block, evidence } = await read(preparation.plan, attempts)
+  const choice = await preparation.choose({ value, block })
 
   const tried = candidates.map((draft, index) => parseDryRun(draft, outcomes[index]))
   const known = choice.drafts.flatMap((draft) => findDryRun(tried, draft) ?? [])

@@ -128,6 +128,10 @@ function pickSignedParts(reply: Reply): object {
   return signed
 }
 
+/**
+ * Returns the larger gas estimate; undefined above a block's gas. If both hosts simulated, it is undefined also if the
+ * estimates differ too much. Otherwise one estimate is a constant upper estimate, which may differ more.
+ */
 function agreeOnGas(one: bigint, other: bigint, areSame: boolean): bigint | undefined {
   const [least, most] = [min(one, other), max(one, other)]
   const isTooMuch = most > BLOCK_GAS || (areSame && most > least * MAX_GAS_FACTOR)
@@ -139,7 +143,8 @@ function agreeOnFigures<F extends Deposit | Withdrawal>(
   newer: F | undefined,
   worse: { readonly [Name in keyof F]?: typeof max },
 ): F | undefined {
-  if (!older || !newer || serializeForComparison(older) === serializeForComparison(newer)) return newer && older
+  if (!older || !newer) return undefined
+  if (serializeForComparison(older) === serializeForComparison(newer)) return older
   const agreed = { ...older, isEstimate: true }
   // The cast holds: `Object.keys` returns only names of the object's own properties.
   for (const name of Object.keys({ ...newer, ...agreed }) as (keyof F)[]) {

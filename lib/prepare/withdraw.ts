@@ -37,7 +37,8 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
     {
       plan: getProtocol(vault).withdrawalTerms(vault, account, amount),
       candidates: candidates.length > 0 ? draftsOf(vault, candidates) : [],
-      choose: async ({ terms, block }) => choose(vault, account, requireUint256(await terms(reader, block.number))),
+      choose: async ({ value: complete, block }) =>
+        choose(vault, account, requireUint256(await complete(reader, block.number))),
       upperEstimate: 'withdrawal',
     },
     onward?.read,

@@ -135,7 +135,8 @@ function hasJumped(
   shareDecimals: number,
 ): boolean {
   const distance = price > from ? price - from : from - price
-  return distance * PARTS > from + PARTS && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
+  // One unit of the difference may be rounding.
+  return (distance - 1n) * PARTS > from && distance * supply > ROUNDING * 10n ** BigInt(shareDecimals)
 }
 
 /**

@@ -49,13 +49,13 @@ export const lagoon: Protocol<LagoonVault> = {
     mapReadPlan(
       joinReadPlans(readLagoonAccount(vault, account, payer), readLagoonSafe(vault)),
       ([snapshot, inSafe]) => {
-        const { state, account } = snapshot
+        const { state, account: holder } = snapshot
         return {
           terms: buildLagoonTerms(state, inSafe(state)),
-          allowance: requireValue(account.allowance),
+          allowance: requireValue(holder.allowance),
           room: () => computeLagoonRoom(state),
           ...estimateLagoonDeposit(vault, state),
-          choose: (amount, until) => chooseLagoonDeposit(state, account, amount, until),
+          choose: (amount, until) => chooseLagoonDeposit(state, holder, amount, until),
         }
       },
     ),

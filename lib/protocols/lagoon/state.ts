@@ -113,7 +113,7 @@ export type LagoonAccount = {
 /** State of a vault and of one account in it, at the same block. */
 export type LagoonSnapshot = { readonly state: LagoonState; readonly account: LagoonAccount }
 
-/** Reads the vault. Parsing never throws: values that the vault does not report are undefined or named in `missing`. */
+/** Reads the vault. Parsing never throws: values that the vault does not report are undefined or named in `vaultState.missing`. */
 export function readLagoonState(vault: ReadableVault): ReadPlan<LagoonState> {
   return buildReadPlan(vaultReads(vault), (snapshot) => parseVault(vault, snapshot))
 }
@@ -216,6 +216,7 @@ function parseVault(
   )
   // The storage layout of an unknown version may differ, so its values are not used.
   const stored = <T>(value: T): T | undefined => (generation === 'unknown' ? undefined : value)
+  // The balances were read for the silo in the vault's record, so they count only if the contract stores the same silo.
   const siloIsKnown = generation !== 'unknown' && storedSilo === vault.pendingSilo
 
   return {

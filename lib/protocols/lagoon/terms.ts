@@ -10,12 +10,12 @@ import type { LagoonVault } from './vault.ts'
  * Builds a vault's terms. `inSafe` is the amount that the vault can take from its safe, the account that holds its
  * assets; undefined if unknown.
  */
-export function buildLagoonTerms(vault: LagoonState, inSafe: bigint | undefined): ContractTerms {
-  const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, vaultState } = vault
+export function buildLagoonTerms(state: LagoonState, inSafe: bigint | undefined): ContractTerms {
+  const { generation, lifecycle, rates, totalAssetsExpiration = 0n, valuedAt, vaultState } = state
   const isValid = vaultState.isTotalAssetsValid === true
-  const paysAtOnce = lifecycle === 'closed' || (isValid && vault.syncModePaysRedemptions)
+  const paysAtOnce = lifecycle === 'closed' || (isValid && state.syncModePaysRedemptions)
   return {
-    entry: isValid && vault.syncModeTakesDeposits ? 'instant' : 'request',
+    entry: isValid && state.syncModeTakesDeposits ? 'instant' : 'request',
     exit: paysAtOnce ? 'instant' : 'request',
     fees: rates
       ? {
@@ -26,8 +26,8 @@ export function buildLagoonTerms(vault: LagoonState, inSafe: bigint | undefined)
           haircut: formatPercent(rates.haircut),
         }
       : {},
-    room: generation === 'unknown' ? undefined : roomIn(vault),
-    liquidity: liquidityIn(vault, paysAtOnce, inSafe),
+    room: generation === 'unknown' ? undefined : roomIn(state),
+    liquidity: liquidityIn(state, paysAtOnce, inSafe),
     valuation:
       valuedAt === undefined
         ? undefined
@@ -56,11 +56,11 @@ export function estimateLagoonDeposit(
 }
 
 /** Returns the amount of assets that the vault still accepts: 0 if paused or closed, null without a cap, undefined if unknown. */
-function roomIn(vault: LagoonState): bigint | null | undefined {
-  const { paused, totalAssets, pendingDeposits } = vault.vaultState
-  if (paused || vault.lifecycle !== 'open') return 0n
+function roomIn(state: LagoonState): bigint | null | undefined {
+  const { paused, totalAssets, pendingDeposits } = state.vaultState
+  if (paused || state.lifecycle !== 'open') return 0n
   if (totalAssets === null || pendingDeposits === null) return undefined
-  const room = computeLagoonRoom(vault)
+  const room = computeLagoonRoom(state)
   return room === undefined ? null : max(room, 0n)
 }
 
