@@ -162,10 +162,10 @@ export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTabl
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
 
 /** Cache of vaults' pins, the contract code and share price that an operator approved for each vault. */
-export const pins = (env: Env<'deposits'>) => createPinCache({ pinStore: pinStore(env), now: Date.now })
+export const pins = (env: Env<'deposits'>) => createPinCache({ pinStore: vaultPinStore(env), now: Date.now })
 
 /** Store of vaults' pins, the contract code and share price that an operator approved for each vault. */
-export const pinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
+export const vaultPinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
 /** Store of the source-chain transactions of deposits that came over the bridge. */
 export const depositSources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))

@@ -10,7 +10,7 @@ import type { Address } from 'viem'
 import { ACCOUNTS, TEST_MNEMONIC } from './accounts.ts'
 import { compiledContract } from './contracts.ts'
 import { callRpc } from './rpc.ts'
-import { type Switch, startSwitch } from './switch.ts'
+import { type SwitchableProxy, startSwitch } from './switch.ts'
 
 /** Local test chain (anvil). If `blockSeconds` is undefined, the chain mines one block per transaction. */
 export type LocalChain = {
@@ -22,7 +22,7 @@ export type LocalChain = {
 /** Local chain, and functions that control its anvil process. */
 export type RunningChain = LocalChain & {
   /** Proxy through which the service and the wallet read the chain. Switching it off imitates an outage, while `rpcUrl` still works. */
-  readonly nodes: Switch
+  readonly nodes: SwitchableProxy
   /** Mines a block at this interval in seconds, which may be a fraction. */
   keepTime(blockSeconds: number): Promise<void>
   /** Pauses (true) or resumes (false) the mining of blocks at an interval. */

@@ -4,7 +4,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { getTransactionReceipt, sendTransaction } from 'viem/actions'
 import type { Call } from '../client/src/index.ts'
 import type { LocalAccount } from './accounts.ts'
-import { playAccount } from './demos/account.ts'
+import { runAccountDemo } from './demos/account.ts'
 import { playEvents, printEvents } from './demos/events.ts'
 import { playPortfolio } from './demos/portfolio.ts'
 import { playRewards } from './demos/rewards.ts'
@@ -17,7 +17,7 @@ const DEMOS: Record<string, (stage: VaultDemoContext, user: LocalAccount) => Pro
   'cross-chain': playCrossChain,
   withdraw: playWithdrawals,
   rewards: playRewards,
-  account: playAccount,
+  account: runAccountDemo,
   portfolio: playPortfolio,
   states: ({ state, say }) => printStates(state, say, process.argv[3]),
   events: ({ state, say }) => playEvents(state, say),

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** TCP proxy in front of a local server. Switching it off imitates a failure of the server. */
-export type Switch = {
+export type SwitchableProxy = {
   readonly url: string
   /** Switches the proxy; `off` refuses new connections and closes open ones. */
   turn(position: 'on' | 'off'): void
@@ -10,7 +10,7 @@ export type Switch = {
 }
 
 /** Starts a proxy, switched on, in front of the server at this URL. */
-export async function startSwitch(target: string): Promise<Switch> {
+export async function startSwitch(target: string): Promise<SwitchableProxy> {
   const { hostname, port } = new URL(target)
   const open = new Set<Socket>()
   let isOn = true

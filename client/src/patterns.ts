@@ -15,7 +15,7 @@ export type PinnedVault = {
 }
 
 /** Facts that a caller knows from a source other than the response. */
-export type Known = {
+export type TrustedFacts = {
   /** Vaults that may be used. Without this list the verifier believes the response about a vault's protocol, asset and chain. */
   readonly vaults?: readonly PinnedVault[] | undefined
   /**
@@ -123,7 +123,7 @@ type Context = {
  * Verifies that a response's transactions match exactly the one known pattern for the request. Returns the effect of each transaction.
  * Throws a Refusal on any difference.
  */
-export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: Known): Step[] {
+export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: TrustedFacts): Step[] {
   if (preparation === 'rewards') return verifyRewards(readObject(input), readObject(answer))
   const context = buildContext(preparation, readObject(input), readObject(answer), known)
   verifyCalls(context)
@@ -455,7 +455,7 @@ function buildContext(
   preparation: OfVault,
   input: JsonObject,
   answer: JsonObject,
-  { vaults: pins, mostSent }: Known,
+  { vaults: pins, mostSent }: TrustedFacts,
 ): Context {
   const vault = readAddress(input['vaultAddress'])
   const chainId = Number(answer['chainId'])

@@ -1,15 +1,15 @@
 import { verifyRefundClaim } from './bridge-calls.ts'
-import { type Known, type PinnedVault, type Preparation, type Step, verifyPattern } from './patterns.ts'
+import { type PinnedVault, type Preparation, type Step, type TrustedFacts, verifyPattern } from './patterns.ts'
 import { type Reason, Refusal, refuseUnless } from './refusal.ts'
 import { contentDigest, type Exchange, type PublicKey, type SignatureDetails, verifySignature } from './signature.ts'
 import type { Witness, Witnessed } from './witness.ts'
 
-export type { Known, PinnedVault, Preparation, Step } from './patterns.ts'
+export type { PinnedVault, Preparation, Step, TrustedFacts as Known } from './patterns.ts'
 export type { Exchange, PublicKey, SignatureDetails as Signed } from './signature.ts'
 export type { Witness, Witnessed } from './witness.ts'
 
 /** Facts that a caller trusts more than any response of the service. */
-export type Trust = Known & {
+export type Trust = TrustedFacts & {
   /**
    * Public keys that may sign responses. Get them from the operator: keys fetched from the service's own host prove no more than TLS does.
    */

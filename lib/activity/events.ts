@@ -27,7 +27,7 @@ export function isKnownEvent(name: string): boolean {
 }
 
 /** Maximum distance, in blocks, between the last recorded blocks of two vaults whose events are read in the same requests. */
-export const BATCH_DISTANCE_BLOCKS = 10_000
+export const MAX_BLOCKS_PER_BATCH = 10_000
 
 /** First topics (hashes of the event signatures) of all vault events. */
 export const VAULT_EVENT_TOPICS: readonly Hash[] = [...EVENTS.keys()]

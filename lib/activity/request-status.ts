@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireUint256 } from '../chain/call.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { AppError } from '../core/errors.ts'
-import type { AccountSnapshot, RequestReadCompletion } from '../protocols/protocol.ts'
+import type { AccountSnapshot, RequestFollowUpRead } from '../protocols/protocol.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { isAsync } from '../protocols/vault-on-chain.ts'
@@ -31,7 +31,7 @@ type StatusRequest = {
  */
 type Kind<R> = {
   readonly kind: RequestKind
-  readonly of: (account: AccountSnapshot) => RequestReadCompletion<R>
+  readonly of: (account: AccountSnapshot) => RequestFollowUpRead<R>
   readonly amounts: (requests: R) => {
     readonly pending: bigint
     readonly claimable: bigint

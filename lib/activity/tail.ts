@@ -19,9 +19,9 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
 import type { Vault } from '../vaults/vault.ts'
 import {
-  BATCH_DISTANCE_BLOCKS,
   buildForeignTransferFilters,
   eventAddresses,
+  MAX_BLOCKS_PER_BATCH,
   parseVaultEvents,
   priceEventTopics,
   TRANSFER_TOPIC,
@@ -101,7 +101,7 @@ export async function readUnrecordedEvents(
     timestamp !== undefined && on.now() - Number(timestamp) * 1000 > MAX_TAIL_MS
   const [old, recent] = [followed.filter(isOld), followed.filter((one) => !isOld(one))]
   const front = recent.reduce((most, { progress }) => Math.max(most, progress.through), 0)
-  const isCurrent = ({ progress }: VaultWithProgress) => progress.through > front - BATCH_DISTANCE_BLOCKS
+  const isCurrent = ({ progress }: VaultWithProgress) => progress.through > front - MAX_BLOCKS_PER_BATCH
   const [current, behind] = [recent.filter(isCurrent), recent.filter((one) => !isCurrent(one))]
   const read = await Promise.all([
     readWhole(on, current, to).then((tails) => tails ?? readOfAccount(on, current, to)),

@@ -4,7 +4,7 @@ import { inBatches } from '../core/batches.ts'
 import { FailedTry, type HttpEnvironment, type HttpResponse, ResponseTooLarge, sendOnce } from '../core/http.ts'
 import { logger } from '../core/logger.ts'
 import { createLearntLimits, type LearntLimits } from './lessons.ts'
-import { classifyNodeError, codeOfStatus, NodeError, type NodeErrorMeaning, parseLimit } from './refusal.ts'
+import { classifyNodeError, NodeError, type NodeErrorMeaning, parseLimit, refusalStatus } from './refusal.ts'
 import { blockOf, countBlocks, featureOf, isEventsRequest, rangeOf } from './request.ts'
 import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 
@@ -364,7 +364,7 @@ function isCallWithData(call: unknown): call is { readonly data: string } {
 function refusalIn({ status, body }: HttpResponse): NodeError | undefined {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = WholeError.safeParse(first).data?.error ?? NodeError.safeParse(first).data
-  const code = codeOfStatus(status)
+  const code = refusalStatus(status)
   return error ?? (code === undefined ? undefined : { code, message: '' })
 }
 

@@ -44,7 +44,7 @@ type PointedContract = { readonly address: Address; readonly pointers: readonly 
  * Result of comparing a contract's code with an earlier record. `unknown` means that the chain returned no result, so
  * the code may have changed.
  */
-export type Verdict = 'same' | 'changed' | 'unknown'
+export type ImplementationChange = 'same' | 'changed' | 'unknown'
 
 const beaconAbi = parseAbi(['function implementation() view returns (address)'])
 
@@ -124,7 +124,7 @@ export function ownPointersPlan({ address, pointers }: PointedContract): ReadPla
 export async function compareOtherPointers(
   reader: ChainReader,
   contracts: readonly PointedContract[],
-): Promise<Verdict[]> {
+): Promise<ImplementationChange[]> {
   const checks = contracts.map(checksOf)
   const extraCalls = checks.flatMap((ofOne) => ofOne.map(({ request }) => request))
   if (extraCalls.length === 0) return contracts.map(() => 'same')

@@ -69,7 +69,7 @@ const CALL_REFUSALS = [400, TOO_LARGE, 422]
  * Returns the error code for a refusal without a message: the HTTP status. Returns undefined if the status means a
  * fault of the node.
  */
-export function codeOfStatus(status: number): number | undefined {
+export function refusalStatus(status: number): number | undefined {
   return CALL_REFUSALS.includes(status) ? status : undefined
 }
 

@@ -1,4 +1,4 @@
-import { BATCH_DISTANCE_BLOCKS } from '../activity/events.ts'
+import { MAX_BLOCKS_PER_BATCH } from '../activity/events.ts'
 import type { BlockHeader } from '../chain/logs.ts'
 import { inBatches } from '../core/batches.ts'
 import { AppError } from '../core/errors.ts'
@@ -51,9 +51,9 @@ export function planReads(
   const throughOf = ({ progress }: VaultRun) => progress.through
   const front = Math.max(0, ...vaultRuns.map((vaultRun) => Math.min(throughOf(vaultRun), last)))
   const together = open.filter((vaultRun) => !separate.has(vaultRun))
-  const current = together.filter((vaultRun) => throughOf(vaultRun) > front - BATCH_DISTANCE_BLOCKS)
-  const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - BATCH_DISTANCE_BLOCKS)
-  const reach = Math.min(front, ...behind.map(throughOf)) + BATCH_DISTANCE_BLOCKS
+  const current = together.filter((vaultRun) => throughOf(vaultRun) > front - MAX_BLOCKS_PER_BATCH)
+  const behind = together.filter((vaultRun) => throughOf(vaultRun) <= front - MAX_BLOCKS_PER_BATCH)
+  const reach = Math.min(front, ...behind.map(throughOf)) + MAX_BLOCKS_PER_BATCH
   const next = Math.min(last, ...behind.map(throughOf).filter((through) => through >= reach))
   const inRange = inBatches(current, BATCH_SIZE).slice(0, MAX_BATCHES)
   return [

@@ -1,5 +1,5 @@
 import type { BlockHeader } from '../chain/logs.ts'
-import type { Verdict } from '../chain/proxy.ts'
+import type { ImplementationChange } from '../chain/proxy.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../core/logger.ts'
 import { runConcurrently } from '../core/side-by-side.ts'
@@ -43,7 +43,7 @@ type Watched = {
    * Result of comparing the proxy beacons and code delegations with those that the operator confirmed. This comparison
    * needs a separate read.
    */
-  readonly beyond: Verdict | undefined
+  readonly beyond: ImplementationChange | undefined
   readonly block: BlockHeader
 }
 

@@ -14,7 +14,7 @@ type Token = { readonly chainId: number; readonly address: string; readonly deci
  * Function that returns the value in US dollars of a token amount in its smallest unit. It returns null if the token's
  * price is unknown.
  */
-export type TokenValue = (token: Token, amount: bigint) => number | null
+export type ComputeTokenValue = (token: Token, amount: bigint) => number | null
 
 /**
  * Returns a function that reads the cached token prices of these chains. The function never throws. Prices that cannot
@@ -26,7 +26,7 @@ export function createTokenValuesReader({ cache }: { readonly cache: Pick<Shared
     const prices = await cache.recall(Object.fromEntries(chains.map(({ id, key }) => [id, pricesKey(key)])))
     return new Map(chains.map(({ id }) => [id, prices[id]?.value]))
   }
-  return async (chainIds: Iterable<number>): Promise<TokenValue> => {
+  return async (chainIds: Iterable<number>): Promise<ComputeTokenValue> => {
     const prices = await withDeadline(DEADLINE_MS, readPrices(chainIds)).catch((error: unknown) => {
       logger.warn('prices not read', { reason: String(error) })
       return undefined

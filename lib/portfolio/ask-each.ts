@@ -9,7 +9,7 @@ const LIMIT_MS = 7_000
  * Sends requests, eight at a time. Alchemy's paid plan allows that many NFT requests (10,000 compute units per second).
  * After 7 s the running requests fail with `upstream_timeout`, and the remaining ones are not sent.
  */
-export async function fetchAllWithinLimit<Question, T>(
+export async function fetchWithinDeadline<Question, T>(
   questions: readonly Question[],
   ask: (question: Question) => Promise<T>,
 ): Promise<(Question & { readonly result: Result<T> })[]> {

@@ -40,7 +40,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * Reads the calls by which the vault pays this amount now. Parsing throws an AppError if the withdrawal is refused,
    * or `upstream_bad_answer`. The returned function may read the chain again, and throws the same errors.
    */
-  withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<ReadCompletion<WithdrawalTerms>>
+  withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<FollowUpRead<WithdrawalTerms>>
   /**
    * Reads the calls that claim the account's settled requests; absent if the protocol has no requests. Parsing throws
    * an AppError if the claim is refused, or `upstream_bad_answer`.
@@ -50,7 +50,7 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
    * Reads the call that cancels the account's pending requests; absent if the protocol has no cancellations. Parsing
    * throws an AppError if the cancellation is refused, or `upstream_bad_answer`.
    */
-  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<RequestReadCompletion<CancelTerms>>
+  cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<RequestFollowUpRead<CancelTerms>>
   /**
    * Reads the open amounts of the account's requests with the id `requestId`; undefined if the vault does not report
    * them. Absent if the vault's events show settlements, so that the amounts need not be read.
@@ -159,7 +159,7 @@ export type ClaimTerms = {
    */
   readonly calls: readonly [VaultCall, ...(readonly VaultCall[])]
   /** Reads the amounts that the first call claims; needed if no node can simulate. */
-  readonly claimable: ReadCompletion<ClaimableAmounts>
+  readonly claimable: FollowUpRead<ClaimableAmounts>
   /** Error that refuses the claim, unless its simulation succeeds. */
   readonly refusal?: AppError | undefined
 }
@@ -183,14 +183,14 @@ export type CancelTerms = {
  * Function that completes the result of a read plan at block `at`. It reads the chain again only if the plan did not
  * suffice. It throws `upstream_*`, such as `upstream_bad_answer` for an amount that the vault does not report.
  */
-export type ReadCompletion<T> = (reader: ChainReader, at: bigint) => Promise<T>
+export type FollowUpRead<T> = (reader: ChainReader, at: bigint) => Promise<T>
 
 /**
- * Function like `ReadCompletion`, for an account's requests. If the vault does not report request ids or burned shares,
+ * Function like `FollowUpRead`, for an account's requests. If the vault does not report request ids or burned shares,
  * the function takes them from the account's ledger entries. It calls `listEntries` only then, and throws the errors of
  * `listEntries` too.
  */
-export type RequestReadCompletion<T> = (
+export type RequestFollowUpRead<T> = (
   reader: ChainReader,
   at: bigint,
   listEntries: () => Promise<readonly LedgerEntry[]>,
@@ -203,8 +203,8 @@ export type RequestReadCompletion<T> = (
 export type AccountSnapshot = {
   /** Returns the number of shares in the account's wallet, in the smallest unit. */
   readonly shares: () => bigint
-  readonly deposits: RequestReadCompletion<AccountDeposits>
-  readonly redemptions: RequestReadCompletion<AccountRedemptions>
+  readonly deposits: RequestFollowUpRead<AccountDeposits>
+  readonly redemptions: RequestFollowUpRead<AccountRedemptions>
   readonly price: () => SharePrice
 }
 

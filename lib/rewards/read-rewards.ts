@@ -5,7 +5,7 @@ import { erc20Abi } from '../chain/erc20.ts'
 import type { Evidence } from '../chain/evidence.ts'
 import { buildReadPlan, type ChainReader, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
 import { toDate } from '../core/time.ts'
-import type { TokenValue } from '../markets/token-values.ts'
+import type { ComputeTokenValue } from '../markets/token-values.ts'
 import { buildDistributionsPlan, type Distributions, deriveRewardState } from './distributor.ts'
 import type { ReportedReward } from './merkl.ts'
 import type { RewardResponse } from './responses.ts'
@@ -29,7 +29,7 @@ type OfAccount = {
 export async function readRewards(
   reader: ChainReader,
   accounts: readonly OfAccount[],
-  usdOf: TokenValue,
+  usdOf: ComputeTokenValue,
 ): Promise<{ readonly rewards: (Reward[] | undefined)[]; readonly evidence: Evidence[] }> {
   const tokens = [...new Set(accounts.flatMap(({ rewards }) => rewards.map(({ token }) => token)))]
   if (tokens.length === 0) return { rewards: accounts.map(() => []), evidence: [] }

@@ -6,11 +6,11 @@ import { erc20Abi } from '../chain/erc20.ts'
 import { readAtHead, readFinalBlock } from '../chain/finality.ts'
 import {
   compareOtherPointers,
+  type ImplementationChange,
   ownPointersPlan,
   POINTER_ROLES,
   type Pointer,
   readPointers,
-  type Verdict,
 } from '../chain/proxy.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
 import { Address as AddressText, Amount, Timestamp } from '../core/codecs.ts'
@@ -68,7 +68,10 @@ export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSn
  * Compares vaults' present code addresses outside their own storage with their pins: those of beacons and of EIP-7702
  * delegates. `buildSnapshotPlan` reads all other code addresses. Returns one verdict per vault. Throws `upstream_*`.
  */
-export function compareOutsideStorage(reader: ChainReader, vaults: readonly PinnedVault[]): Promise<Verdict[]> {
+export function compareOutsideStorage(
+  reader: ChainReader,
+  vaults: readonly PinnedVault[],
+): Promise<ImplementationChange[]> {
   return compareOtherPointers(
     reader,
     vaults.map(({ vault, pin }) => ({ address: vault.address, pointers: pin.code })),
@@ -102,7 +105,7 @@ export async function prepareIfPinMatches<T, Prepared>(
   return unwrap(prepared)
 }
 
-function requireSame(verdict: Verdict | undefined): void {
+function requireSame(verdict: ImplementationChange | undefined): void {
   if (verdict === 'changed') throw new AppError('vault_has_changed')
   if (verdict !== 'same') throw badResponse('the vault does not report whether it has changed')
 }
@@ -111,7 +114,11 @@ function requireSame(verdict: Verdict | undefined): void {
  * Compares a vault's price and the code addresses in its storage with its pin. `compareOutsideStorage` compares all other
  * code addresses. `seen` is undefined if the vault cannot be read.
  */
-export function compareWithPin({ shareDecimals }: Pinnable, pin: Pin, seen: VaultSnapshot | undefined): Verdict {
+export function compareWithPin(
+  { shareDecimals }: Pinnable,
+  pin: Pin,
+  seen: VaultSnapshot | undefined,
+): ImplementationChange {
   if (!seen) return 'unknown'
   const { price, supply } = seen
   if (!seen.namesPinned || price === null) return 'changed'

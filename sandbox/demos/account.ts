@@ -24,7 +24,7 @@ export type DemoContext = {
 }
 
 /** Registers a user, logs in, links this EVM wallet to the user, and logs out. */
-export async function playAccount({ client, say }: DemoContext, account: LocalAccount): Promise<void> {
+export async function runAccountDemo({ client, say }: DemoContext, account: LocalAccount): Promise<void> {
   const user = await openSession({ client, say }, account)
   const { wallets } = orThrow(await listWallets(user))
   say(`GET wallets: ${wallets.map(({ address, linkedAt }) => `${address} since ${linkedAt}`).join(', ')}`)

@@ -12,7 +12,7 @@ import { type Containers, startContainers } from '../support/containers.ts'
 import {
   addOneHostCounts,
   compareCounts,
-  countJobs,
+  countJobUsage,
   createCostMeter,
   createYieldMiner,
   MARKET_TOKEN_COUNT,
@@ -72,10 +72,10 @@ test('Every endpoint and job makes the requests and round trips that docs/cost.j
   const { chains } = service.backends
   const counted = await service.standingStill(async () => {
     const twoHosts = await startPlay(service, { hosts: HOSTS, meter, tick })
-    const jobs = await countJobs(twoHosts.containers, service, meter)
+    const jobs = await countJobUsage(twoHosts.containers, service, meter)
     // The calls begin one second after noon, so that no minute, hour or day begins during them.
     await tick(1.5 * DAY_SECONDS + 1 - (Math.floor(Date.now() / 1000) % DAY_SECONDS))
-    await countJobs(twoHosts.containers, service, meter)
+    await countJobUsage(twoHosts.containers, service, meter)
     const two = await twoHosts.play([ALICE, CAROL])
     const one = await (await startPlay(service, { hosts: HOSTS.slice(1), meter, tick })).play([BOB, DAVE])
     return { endpoints: addOneHostCounts(two.endpoints, one.endpoints), jobs, event: two.event }

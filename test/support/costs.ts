@@ -158,7 +158,7 @@ export const MARKET_TOKEN_COUNT = 2_400
  * blocks without events. The least frequent jobs run first. The other jobs find `MARKET_TOKEN_COUNT` stored tokens, as many as the
  * real market has.
  */
-export async function countJobs({ run }: Containers, { tables, backends }: Service, meter: Meter) {
+export async function countJobUsage({ run }: Containers, { tables, backends }: Service, meter: Meter) {
   const table = cacheStore(tables.cache)
   const counts: Record<string, { counts: Counts; everyMinutes: number }> = {}
   for (const [name, { everyMinutes, runs }] of JOBS.toSorted(([, a], [, b]) => b.everyMinutes - a.everyMinutes)) {

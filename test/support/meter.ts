@@ -9,7 +9,7 @@ import type { Fetch } from '../../lib/core/outbound.ts'
 import type { Send } from '../../lib/webhooks/send.ts'
 import { localConfig } from '../../sandbox/dynamo.ts'
 import { sendHttpRequest } from '../../sandbox/exchange.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { createRoundScheduler, type Rounds } from './rounds.ts'
 
 /** Counted request that a Lambda container of the service sent. */
 export type MeteredRequest = {
@@ -69,7 +69,7 @@ const MOCKED = [
  * timers. So no deadline passes and no hedged (duplicate) request is sent.
  */
 export function startMeter({ tables, nodeAt }: Options): Meter {
-  const rounds = createRounds()
+  const rounds = createRoundScheduler()
   const metered: MeteredRequest[] = []
   const note = (kind: MeteredRequest['kind'], asked: readonly string[], units = 0) =>
     metered.push({ kind, asked, units, round: rounds.current() })

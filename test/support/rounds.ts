@@ -6,13 +6,13 @@ type Sleeper = { readonly at: number; readonly wake: () => void }
 /** Number of event loop turns without a new request after which all waiting requests are sent. */
 const MIN_QUIET_TURNS = 6
 
-export type Rounds = ReturnType<typeof createRounds>
+export type Rounds = ReturnType<typeof createRoundScheduler>
 
 /**
  * Groups requests into round trips. Requests wait until the process does nothing else. Then they run one after another, and all
  * responses arrive together. So the number of round trips does not depend on the machine's speed.
  */
-export function createRounds() {
+export function createRoundScheduler() {
   let held: Held[] = []
   let sleepers: Sleeper[] = []
   let [round, arrivals, busy, slept] = [0, 0, 0, 0]

@@ -15,7 +15,6 @@ import {
   listedVaults,
   now,
   openRequests,
-  pinStore,
   prices,
   quotes,
   random,
@@ -25,6 +24,7 @@ import {
   sleep,
   states,
   transfers,
+  vaultPinStore,
   webhooks,
 } from '../../../lib/services.ts'
 import { publishNotices } from '../../../lib/webhooks/append.ts'
@@ -91,7 +91,7 @@ export const handler = job(
     openRequests,
     states,
     getYield,
-    pinStore,
+    pinStore: vaultPinStore,
     transfers,
     quotes,
     depositSources,

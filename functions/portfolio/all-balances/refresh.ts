@@ -5,7 +5,7 @@ import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { PayFor } from '../../../lib/meter/meter.ts'
-import { fetchAllWithinLimit } from '../../../lib/portfolio/ask-each.ts'
+import { fetchWithinDeadline } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
   fitBalances,
@@ -109,7 +109,7 @@ export function createBalancesRefresh({
       logger.warn('unlisted tokens not requested', { count: questions.length, cause: String(paid.error.cause) })
       return []
     }
-    const outcomes = await fetchAllWithinLimit(questions, ({ chain, wallet, indexed, isListed }) =>
+    const outcomes = await fetchWithinDeadline(questions, ({ chain, wallet, indexed, isListed }) =>
       tokenIndex.fetchTokens(chain.key, wallet, indexed?.tokens ?? [], isListed),
     )
     return outcomes.flatMap(({ chain, wallet, result }): Change[] => {

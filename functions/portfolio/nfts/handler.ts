@@ -9,7 +9,7 @@ import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { type PayFor, REQUEST_UNITS } from '../../../lib/meter/meter.ts'
-import { fetchAllWithinLimit } from '../../../lib/portfolio/ask-each.ts'
+import { fetchWithinDeadline } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey, nftsKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
   fitNfts,
@@ -80,7 +80,7 @@ function listNfts({
       .reduce((sum, each) => sum + each, 0)
     const paid = units > 0 ? await toResult(payFor(units).pay()) : { value: undefined }
     if ('error' in paid) return questions.map((question) => ({ ...question, result: paid }))
-    return await fetchAllWithinLimit(questions, ({ source, wallet }) => source(wallet))
+    return await fetchWithinDeadline(questions, ({ source, wallet }) => source(wallet))
   }
 
   function describe(

@@ -11,13 +11,13 @@ import {
   listedVaults,
   now,
   openRequests,
-  pinStore,
   prices,
   random,
   recording,
   type Services,
   sleep,
   states,
+  vaultPinStore,
   webhooks,
 } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
@@ -56,7 +56,7 @@ export const handler = consumer(
       openRequests,
       states,
       getYield,
-      pinStore,
+      pinStore: vaultPinStore,
       eventLog: appendingLog,
       webhooks,
       enqueue: enqueueDeliveries,

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { readErc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
-import type { ReadCompletion, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { FollowUpRead, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { readCooldown } from './cooldown.ts'
 import type { CooldownVault } from './vault.ts'
 
@@ -13,10 +13,10 @@ export function readCooldownWithdrawalTerms(
   vault: CooldownVault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<ReadCompletion<WithdrawalTerms>> {
+): ReadPlan<FollowUpRead<WithdrawalTerms>> {
   return mapReadPlan(
     joinReadPlans(readErc4626WithdrawalTerms(vault, account, amount), readCooldown(vault, account)),
-    ([finish, parse]): ReadCompletion<WithdrawalTerms> =>
+    ([finish, parse]): FollowUpRead<WithdrawalTerms> =>
       async (reader, at) => {
         const { duration, assets, claimableAt } = parse()
         const terms = await finish(reader, at)

@@ -5,7 +5,7 @@ import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { min } from '../../core/bigint.ts'
 import { AppError, buildTooLargeDetail } from '../../core/errors.ts'
 import { vaultAbi } from '../abi.ts'
-import type { ReadCompletion, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { FollowUpRead, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, buildVaultRefusal } from '../refusals.ts'
 import type { TokenizedVault } from '../tokenized-vault.ts'
 import { precisePrice } from './price.ts'
@@ -20,7 +20,7 @@ export function readErc4626WithdrawalTerms(
   account: Address,
   amount: WithdrawalAmount,
   maxMint?: ContractCall<bigint>,
-): ReadPlan<ReadCompletion<WithdrawalTerms>> {
+): ReadPlan<FollowUpRead<WithdrawalTerms>> {
   const { address, shareToken } = vault
   const price = precisePrice(vault)
   const isOfAssets = amount !== 'max' && 'assets' in amount

@@ -6,7 +6,7 @@ import {
   type CancelTerms,
   type ClaimTerms,
   type OpenAmounts,
-  type RequestReadCompletion,
+  type RequestFollowUpRead,
   type VaultCall,
   zeroIfPaysNothing,
 } from '../protocol.ts'
@@ -63,7 +63,7 @@ export function readErc7540CancelTerms(
   vault: Erc7540Vault,
   account: Address,
   kind: RequestKind,
-): ReadPlan<RequestReadCompletion<CancelTerms>> {
+): ReadPlan<RequestFollowUpRead<CancelTerms>> {
   return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
     const aggregated = parse()
     if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])

@@ -5,7 +5,7 @@ import { buildReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
 import { precisePrice } from '../erc4626/price.ts'
 import { readErc4626WithdrawalTerms } from '../erc4626/withdrawal.ts'
-import type { ReadCompletion, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { FollowUpRead, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError } from '../refusals.ts'
 import { erc7540Abi } from './abi.ts'
 import type { Erc7540Vault } from './vault.ts'
@@ -20,7 +20,7 @@ export function readErc7540WithdrawalTerms(
   vault: Erc7540Vault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<ReadCompletion<WithdrawalTerms>> {
+): ReadPlan<FollowUpRead<WithdrawalTerms>> {
   const { address, shareToken, isDepositAsync, isRedemptionAsync, cancelsRedemptions } = vault
   if (!isRedemptionAsync) {
     return readErc4626WithdrawalTerms(vault, account, amount, buildCall(address, erc7540Abi, 'maxMint', [account]))

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
-import type { CancelTerms, ClaimTerms, RequestReadCompletion, VaultCall } from '../protocol.ts'
+import type { CancelTerms, ClaimTerms, RequestFollowUpRead, VaultCall } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { type LagoonSnapshot, readClaimableShares, readLagoonAccount, readRedeemableAssets } from './state.ts'
 import type { LagoonVault } from './vault.ts'
@@ -24,7 +24,7 @@ export function readLagoonCancelTerms(
   vault: LagoonVault,
   account: Address,
   kind: RequestKind,
-): ReadPlan<RequestReadCompletion<CancelTerms>> {
+): ReadPlan<RequestFollowUpRead<CancelTerms>> {
   const toTerms = { deposit: depositCancel, withdrawal: withdrawalCancel }[kind]
   return mapReadPlan(readLagoonAccount(vault, account), (snapshot) => async () => toTerms(snapshot))
 }

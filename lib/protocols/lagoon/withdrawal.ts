@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { requireValue } from '../../chain/call.ts'
 import { joinReadPlans, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError, badResponse } from '../../core/errors.ts'
-import type { ReadCompletion, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
+import type { FollowUpRead, VaultCall, WithdrawalAmount, WithdrawalTerms } from '../protocol.ts'
 import { buildBalanceError, nameAmountField } from '../refusals.ts'
 import {
   feeOn,
@@ -41,7 +41,7 @@ export function readLagoonWithdrawalTerms(
   vault: LagoonVault,
   account: Address,
   amount: WithdrawalAmount,
-): ReadPlan<ReadCompletion<WithdrawalTerms>> {
+): ReadPlan<FollowUpRead<WithdrawalTerms>> {
   return mapReadPlan(
     joinReadPlans(readLagoonAccount(vault, account), readLagoonSafe(vault)),
     ([snapshot, safe]) =>

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../../lib/core/errors.ts'
-import { fetchAllWithinLimit } from '../../../lib/portfolio/ask-each.ts'
+import { fetchWithinDeadline } from '../../../lib/portfolio/ask-each.ts'
 
 const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number }))
 
@@ -9,7 +9,7 @@ describe('Requests to an index', () => {
   test('are sent eight at a time, and a failure stops no other', async () => {
     let underWay = 0
     let most = 0
-    const outcomes = await fetchAllWithinLimit(QUESTIONS, async ({ number }) => {
+    const outcomes = await fetchWithinDeadline(QUESTIONS, async ({ number }) => {
       underWay += 1
       most = Math.max(most, underWay)
       await turn()
@@ -30,7 +30,7 @@ describe('Requests to an index', () => {
       vi.useRealTimers()
     })
     const asked: number[] = []
-    const outcomes = fetchAllWithinLimit(QUESTIONS, ({ number }) => {
+    const outcomes = fetchWithinDeadline(QUESTIONS, ({ number }) => {
       asked.push(number)
       return number === 0 ? Promise.resolve(number) : new Promise(() => {})
     })
