@@ -24,7 +24,8 @@ try {
   await wallet.getByRole('button', { name: 'Local account with a past' }).click()
   await wallet.getByRole('button', { name: 'Link this wallet' }).click()
   await wallet.getByRole('button', { name: 'Unlink' }).first().waitFor()
-  // The screenshot shows activity: a deposit, its event, and an active control.
+  // The next steps cause the activity that the screenshot shows: a deposit, its webhook event, and a sandbox control
+  // that is switched on.
   await wallet.getByRole('link', { name: 'Earn' }).click()
   await wallet.getByRole('link', { name: 'Harbor USDC' }).click()
   await wallet.getByLabel('Amount').fill('250')

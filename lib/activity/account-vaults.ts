@@ -66,7 +66,8 @@ export async function readAccountVaults(
   const progress = await records.recallProgress(vaults)
   const followed = vaults.map((vault, index) => ({ vault, progress: progress[index] ?? initialProgress(vault) }))
   const byChain = [...Map.groupBy(followed, ({ vault }) => vault.chainId)]
-  // `progress` is read first. The lists that are read now therefore contain all events up to the block in `progress`.
+  // `progress` has the block up to which each vault's events are recorded. It was read before these recorded entries,
+  // so they are complete up to that block.
   const listed = records
     .listEntries(account, vaults)
     .then((lists) => new Map(vaults.map((vault, index) => [vault, lists[index]])))
@@ -208,9 +209,9 @@ async function readVault(
 }
 
 /**
- * Returns an account's current amounts in a vault, computed from the account's data. Reads the chain again if that data
- * lacks amounts of requests. Throws `upstream_bad_answer` if the vault's contract does not return an amount. Also
- * throws `upstream_*` and the errors of `listEntries`.
+ * Returns an account's current amounts in a vault, computed from its AccountSnapshot. Reads the chain again if the
+ * snapshot lacks amounts of requests. Throws `upstream_bad_answer` if the vault's contract did not report a needed
+ * amount. Reading again may throw other `upstream_*`, and the errors of the caller's function `listEntries`.
  */
 export async function readLiveAccount(
   { shares, price, deposits, redemptions }: AccountSnapshot,

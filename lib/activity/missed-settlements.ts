@@ -15,8 +15,8 @@ const MissedOfKind = z.object({
 })
 
 /**
- * Settlements of a vault that did not include its pending requests, by kind of request (deposit, withdrawal). Only
- * vaults with settlement events have such data.
+ * Settlements that settled no deposit requests, or no withdrawal requests, although such requests were pending. This
+ * record has those of one vault, by kind of request. Only vaults with settlement events have such data.
  */
 export const MissedSettlements = z.partialRecord(RequestKind, MissedOfKind)
 export type MissedSettlements = z.output<typeof MissedSettlements>

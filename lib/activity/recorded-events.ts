@@ -60,8 +60,8 @@ const StoredEvents = z.looseObject({
 type StoredEvents = z.output<typeof StoredEvents>
 
 /**
- * Maximum number of events in a transaction that is stored completely for each affected account. For a larger
- * transaction, only the events that name the account are stored.
+ * Maximum size, in events, of a transaction of which each affected account gets a complete stored copy. Of a larger
+ * transaction, each account gets only the events that name it.
  */
 const MAX_WHOLE = 20
 /** Maximum number of events in one stored item: about 20 KB. */

@@ -55,7 +55,7 @@ export function createTransactionClient(client: DynamoDBClient): TransactingDyna
   }
 }
 
-/** Creates a DynamoDB table with transactions. */
+/** Creates the functions that read and write an existing DynamoDB table, including writes in transactions. */
 export function createTransactingTable(dynamo: TransactingDynamo, table: string) {
   async function makeAll(writes: readonly Write[]): Promise<readonly number[]> {
     const token = randomUUID()

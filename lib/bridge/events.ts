@@ -265,8 +265,8 @@ export function parsePayments(logs: readonly Log[], pool: Address, deposit: Brid
  */
 export function findPossiblePayments(logs: readonly Log[], pool: Address, deposit: BridgeDeposit, since: bigint) {
   const recent = logs.filter(({ blockTimestamp }) => blockTimestamp === undefined || blockTimestamp >= since)
-  // Only the pool's logs are known here, not the token's Transfer logs. `parsePayments` may therefore count a payment
-  // as owed that the pool has made. The total of both is the same.
+  // Only the pool's logs are known here, not the token's Transfer logs. `parsePayments` may therefore report a payment
+  // as owed although the pool has made it. The sum of made and owed payments is correct anyway.
   const byTransaction = Map.groupBy(parsePayments(recent, pool, deposit), ({ log }) => log.transactionHash)
   return [...byTransaction].map(([txHash, payments]) => {
     const [{ log }] = payments as [PoolPayment, ...PoolPayment[]]

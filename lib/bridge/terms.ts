@@ -42,12 +42,12 @@ const MAX_EXCLUSIVITY_SECONDS = 5 * 60
 const MAX_PERIOD_SECONDS = 31_536_000
 
 /**
- * Returns the terms of a quote for the user to sign. A quote time later than the source chain's block time is replaced
- * by that block time, because the pool would refuse the quote. An exclusivity that lasts too long is dropped. Throws
- * `amount_too_low_for_bridge` or `amount_too_high_for_bridge`, with an amount that works if there is one. Throws
- * `upstream_bad_answer` for an output above the input, no output, or an excessive fee. Also throws it if the pool would
- * refuse the times now or within half an hour. Error details name the request field `field`: `dstChainId` if the
- * request has no amount.
+ * Returns the terms of a quote for the user to sign. The pool refuses a quote time later than the source chain's block
+ * time, so that block time then replaces it. A relayer's exclusive right to fill is dropped if it lasts too long.
+ * Throws `amount_too_low_for_bridge` or `amount_too_high_for_bridge`, with an amount that works if there is one. Throws
+ * `upstream_bad_answer` if the quote delivers nothing, delivers more than is sent, or has an excessive fee. Also throws
+ * it if the pool would refuse the quote's times now or within half an hour. `field` is the request field that errors
+ * about the amount name. It is `dstChainId` if the request has no amount.
  */
 export function agreeTerms(
   request: BridgeRequest,

@@ -195,8 +195,9 @@ const RefundSearch = z.object({
   final: StoredBlock.optional(),
   blocks: LogSearch.optional(),
   /**
-   * Block of the payment that the bridge's API reports. The search reads newer blocks only if that payment does not
-   * complete the refund.
+   * Last block whose events the search reads. It is the block of the payment that the bridge's API reports as the
+   * refund. Undefined without such a payment, or once that payment proves not to complete the refund. The search then
+   * reads up to the newest final block.
    */
   until: Amount.optional(),
   /** Transactions that may contain a payment; their receipts must still be read. */

@@ -125,7 +125,10 @@ export function sharedCache({
   }
 
   return {
-    /** Caches a response, replaces an earlier one, and returns it. */
+    /**
+     * Caches a new response, which replaces an earlier response with the same key. Returns the new response with its
+     * time.
+     */
     put,
 
     /**

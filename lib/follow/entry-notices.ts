@@ -30,10 +30,11 @@ const MAX_PARTS = 20
 const UNREAD = { entry: null, version: 0 }
 
 /**
- * Builds the webhook events of a ledger entry, one for each deposit or withdrawal that the entry affects; none for
- * unpublished kinds. `before` are the account's earlier entries, which show the requests of a claim or a cancellation.
- * Without `before`, the events have no ids. The first event's key never depends on `before`. Keys of non-final events
- * end with the hash of their block.
+ * Builds the webhook events of a ledger entry, one for each deposit or withdrawal that the entry affects. Entries of
+ * unpublished kinds have no events. `before` are the account's earlier entries, which show the requests that a claim,
+ * payment or cancellation affects. Without `before`, such an entry gets one event, whose deposit or withdrawal id is
+ * null. Each event has a key. The first event's key is the same with and without `before`. The keys of events that are
+ * not final end with the hash `unfinalBlock`.
  */
 export function buildEntryNotices(
   entry: LedgerEntry,

@@ -77,7 +77,11 @@ export function trackOpenRequests(
       return { notices: notices.flat(), waited }
     },
 
-    /** Builds the webhook events for a claimed amount that no snapshot of the waiting requests reported as claimable. */
+    /**
+     * Builds the `deposit.claimable` or `withdrawal.claimable` webhook events that are missing before the claim
+     * `entry`. They have the claimed amounts that no earlier event reported as claimable. `before` are the account's
+     * earlier ledger entries.
+     */
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
       const taken = new Map(findTakenBy(entry, before).map((of) => [buildRequestName(of.request), of]))
       if (taken.size === 0) return []

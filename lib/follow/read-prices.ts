@@ -20,9 +20,10 @@ type Traded = { readonly vaultRun: VaultRun; readonly events: readonly VaultEven
 
 /**
  * Reads share prices that no event reports, and values of transferred shares, in one HTTP request. Reads the price
- * after the last deposit or withdrawal of each hour. Skips that read if a known price is less than an hour older.
- * Returns the vaults with the prices, and with their events, to which values are added. Leaves out values that the node
- * cannot return, because most nodes keep only the states of the last 128 blocks.
+ * after the last deposit or withdrawal of each hour. Deposits and withdrawals older than HOURLY_SECONDS get one price
+ * per day. Skips a deposit or withdrawal if a known price is less than an hour older than it. Returns the vaults with
+ * the prices read, and with their events, to which the values are added. Leaves out values that the node cannot return,
+ * because most nodes keep only the states of the last 128 blocks.
  */
 export async function readPrices(
   run: Run,

@@ -48,7 +48,8 @@ export function requestLog(now: () => number): HttpMiddleware {
  */
 export function rateLimitHeaders(): HttpMiddleware {
   const finish: HttpMiddleware['after'] = async ({ event, response }) => {
-    // The error reply of a refused charge already contains these headers.
+    // The promise rejects if the rate limit refuses the request. This is ignored here, because the error reply then
+    // already has the rate-limit headers.
     const rateLimits = await admissionIn(event)?.catch(() => undefined)
     if (response && rateLimits) response.headers = { ...response.headers, ...rateLimits }
   }

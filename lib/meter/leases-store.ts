@@ -1,6 +1,6 @@
 import type { Table } from '../aws/table.ts'
 
-/** Maximum milliseconds for which a request waits until the table has leased units to its container. */
+/** Time limit, in milliseconds, of a request to the cache table that leases rate-limit units to this container. */
 const DEADLINE_MS = 1000
 
 /**

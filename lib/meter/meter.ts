@@ -14,12 +14,18 @@ export const REQUEST_UNITS = {
   das: 5,
   coingecko: 200,
   defillama: 200,
-  /** Merkl is free, but allows only 10 requests per second for all API keys of this service together. */
+  /**
+   * Units for one request to Merkl. Merkl is free, but allows only 10 requests per second for all clients of this
+   * service together.
+   */
   merkl: 50,
   quote: 30,
 } as const
 
-/** Purpose of a request. Each API key, session and network has a separate budget of rate-limit units for each purpose. */
+/**
+ * Purpose for which a payer spends rate-limit units. Each payer (API key, session or network) has a separate budget for
+ * each purpose.
+ */
 export type BudgetPurpose = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 'withdrawalQuotes'
 
 /**

@@ -32,23 +32,27 @@ export type Protocol<V extends TokenizedVault = VaultOnChain> = {
   /** Reads the balances and requests of one account. */
   account(vault: V, account: Address): ReadPlan<AccountSnapshot>
   /**
-   * Reads the terms of a deposit of about this amount. `payer` defaults to the account. Parsing throws `upstream_bad_answer` if the vault
-   * does not report a needed amount.
+   * Returns a plan that reads the terms of a deposit of about this amount. `payer` defaults to the account. Parsing the
+   * plan's results throws `upstream_bad_answer` if the vault does not report a needed amount.
    */
   depositTerms(vault: V, account: Address, amount: bigint, payer?: Address): ReadPlan<DepositTerms>
   /**
-   * Reads the calls by which the vault pays this amount now. Parsing throws an AppError if the withdrawal is refused,
-   * or `upstream_bad_answer`. The returned function may read the chain again, and throws the same errors.
+   * Returns a plan that reads the calls by which the vault pays this amount now. Parsing the plan's results throws an
+   * AppError if the vault refuses the withdrawal. Parsing throws `upstream_bad_answer` if the vault reports no needed
+   * amount, or an impossible fee. The plan's result is a function that may read the chain again. It throws the same
+   * errors, and other `upstream_*`.
    */
   withdrawalTerms(vault: V, account: Address, amount: WithdrawalAmount): ReadPlan<FollowUpRead<WithdrawalTerms>>
   /**
-   * Reads the calls that claim the account's settled requests; absent if the protocol has no requests. Parsing throws
-   * an AppError if the claim is refused, or `upstream_bad_answer`.
+   * Returns a plan that reads the calls that claim the account's settled requests; absent if the protocol has no
+   * requests. Parsing the plan's results throws an AppError if the vault refuses the claim. Parsing throws
+   * `upstream_bad_answer` if the vault does not report a needed amount.
    */
   claimTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<ClaimTerms>
   /**
-   * Reads the call that cancels the account's pending requests; absent if the protocol has no cancellations. Parsing
-   * throws an AppError if the cancellation is refused, or `upstream_bad_answer`.
+   * Returns a plan that reads the call that cancels the account's pending requests; absent if the protocol has no
+   * cancellations. Parsing the plan's results throws an AppError if the vault refuses the cancellation. Parsing throws
+   * `upstream_bad_answer` if the vault does not report a needed amount.
    */
   cancelTerms?(vault: V, account: Address, kind: RequestKind): ReadPlan<RequestFollowUpRead<CancelTerms>>
   /**

@@ -56,7 +56,10 @@ export type ReportedRewards = z.output<typeof ReportedRewards>
 /** Time in seconds since 1970, at most the end of the year 9999. */
 const EpochSecond = z.int().positive().max(Number(LAST_SECOND))
 
-/** Token that a vault's reward campaigns pay. `apr` is the rate in percent a year. It is null if Merkl has not measured it. */
+/**
+ * Reward campaigns of one vault that pay the same token, merged into one. `apr` is their total rate in percent a year.
+ * It is null if Merkl has measured no rate.
+ */
 export const Campaign = z.object({
   /** Id of the chain that has the token. It may differ from the vault's chain. */
   chainId: z.int(),

@@ -37,7 +37,10 @@ export const Pin = z.object({
   pinnedAt: Timestamp,
   /** Time at which the job refresh-chain found that the vault differs from this pin; absent if the vault has not changed. */
   changedAt: Timestamp.optional(),
-  /** Block at which the job refresh-chain found that the vault differs from this pin; absent once clients were notified. */
+  /**
+   * Block at which the job refresh-chain found that the vault's code or price differs from this pin. Absent if the
+   * vault has not changed, or once clients were notified of the change.
+   */
   unpublishedChange: StoredBlock.optional(),
 })
 export type Pin = z.output<typeof Pin>
@@ -156,9 +159,10 @@ export function computeRelativeMove({ price: pinned }: Pick<Pin, 'price'>, price
 }
 
 /**
- * Reads the code addresses and the price that an operator approves as a vault's pin. `block` is the block of the price,
- * the newest that all RPC hosts have. `nodes` is the number of hosts that agree on code and price. Takes several round
- * trips. Throws an Error with the reason if the vault cannot be pinned, or `upstream_*`.
+ * Reads a vault's code addresses and price, which an operator then approves as the vault's pin. `block` is the block at
+ * which the price was read, the newest that all RPC hosts have. `nodes` is the number of RPC hosts, which all returned
+ * the same code and price. Takes several rounds of requests. Throws an Error with the reason if the vault cannot be
+ * pinned. Throws `upstream_*` if the chain cannot be read.
  */
 export async function readPin(
   reader: ChainReader,

@@ -86,7 +86,7 @@ const GONE = 410
 const QUEUED_MS = 14 * DAY_MS
 /** Maximum number of a webhook's failed events in the queue; further ones are given up. SQS allows 120,000 received messages in a queue. */
 const MAX_WAITING = 100
-/** Maximum number of a webhook's given up events that are listed. Older ones are only counted. */
+/** Maximum number of a webhook's given up events that are stored and listed. Older ones are only counted. */
 const MAX_GIVEN_UP = 100
 /** Milliseconds after which a given up event is no longer listed. By then the log has deleted the event. */
 const GIVEN_UP_MS = 30 * DAY_MS

@@ -249,9 +249,9 @@ function createWebhookHandlers(
   }
 
   /**
-   * Handles event messages of a webhook that is behind or disabled, and sends no events. The webhook gets the events
-   * later, so their messages are dropped. A webhook that is only behind may have refused an event before. The message
-   * of such an event is delayed instead. Returns the messages that SQS must deliver again.
+   * Handles the SQS messages of events for a webhook that is behind or disabled. Sends no events. Drops the messages,
+   * because the webhook gets these events later from the log. Messages of events whose delivery already failed once are
+   * only delayed, unless the webhook is disabled. Returns the messages that SQS must deliver again.
    */
   async function leaveToLog(
     webhook: Webhook,

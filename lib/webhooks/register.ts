@@ -11,8 +11,9 @@ import type { WebhooksStore } from './store.ts'
 import { isSubscribedTo, type Webhook } from './webhook.ts'
 
 /**
- * Maximum number of events read from the log after a registration. That is far more than can be logged between two
- * table requests.
+ * Maximum number of events read from the log once a webhook is stored. A registration first reads the end of the log,
+ * and then stores the webhook. Events logged between these two requests may not be queued for the webhook, so they are
+ * read afterwards. Far fewer events than this maximum can be logged in that time.
  */
 const MAX_MISSED = 1_000
 

@@ -57,8 +57,8 @@ export const BehindState = z.object({
   /** Time until which one function run has claimed the webhook, so that no other run retries it. */
   claimedUntil: Millis.optional(),
   /**
-   * True once the retry has sent the missed events up to the end of the log. From then on, new events go to the queue
-   * again. The retry still has to queue the events that were logged just before.
+   * True once a retry has sent the webhook all missed events in the log. From then on, new events are queued as soon as
+   * they are logged. Events logged just before that are not queued yet, so the retry queues them.
    */
   isLive: z.boolean().default(false),
 })

@@ -33,7 +33,9 @@ const Endpoint = z.object({
   cold: Counts,
   warm: Counts,
   again: Counts.optional(),
-  /** JSON-RPC calls of the three calls above if each chain has only one node host. */
+  /**
+   * Counts of the same three calls if each chain has one node host instead of two. Only the JSON-RPC calls are counted.
+   */
   oneHost: z.object({ cold: OneHost, warm: OneHost, again: OneHost }).partial().optional(),
   bytes: Bytes,
 })

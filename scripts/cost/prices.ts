@@ -53,8 +53,8 @@ export const AWS_PRICES = {
 export const RPC_PRICES = {
   pages: ['https://www.alchemy.com/pricing', 'https://www.alchemy.com/docs/reference/compute-unit-costs'],
   /**
-   * Dollars per compute unit, in which Alchemy bills calls. This pay-as-you-go price holds for the first 300 million
-   * units of a month.
+   * Price in dollars of a compute unit, the unit in which Alchemy bills calls. It is the pay-as-you-go price of the
+   * first 300 million units of a month.
    */
   computeUnit: 0.45 / 1e6,
   /**

@@ -62,7 +62,10 @@ export default defineConfig({
       return `<script${attributes} src="${site.base}${assetsDir}/${name}"></script>`
     })
   },
-  /** Writes the Markdown source of each page beside the page, llms.txt, and a config.json without the URL of an API. */
+  /**
+   * Writes each page's Markdown source beside the page, the file llms.txt, and an empty config.json. The deployment
+   * replaces config.json by one that contains the URL of the API.
+   */
   buildEnd({ outDir, pages }) {
     for (const file of [...pages.filter((page) => page !== 'site/index.md'), 'llms.txt']) {
       const target = join(outDir, pageOf(file) ?? file)

@@ -349,8 +349,8 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     await vault.act(ALICE, 'cancelRedeemRequest', [0n, ALICE])
     await vault.act(SAFE, 'fulfillCancelRedeem', [0n, ALICE])
     const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [0n, CAROL, ALICE])
-    // The contract emits the receiver Carol before the controller Alice. The ABI has ERC-7887's opposite order, so both
-    // names are swapped here.
+    // The contract's event has the receiver (Carol) first and the controller (Alice) second. The ABI follows ERC-7887,
+    // which has the controller first. The decoded event therefore names Carol as controller and Alice as receiver.
     expect(claimed.at(-1)).toMatchObject({ args: { controller: CAROL, receiver: ALICE, shares: HELD } })
     expect(await vault.read('balanceOf', CAROL)).toBe(HELD)
   })

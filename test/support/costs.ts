@@ -95,8 +95,8 @@ function compacted(value: unknown): unknown {
 }
 
 /**
- * Returns true for an empty group of counts, such as `table`. COUNTS_FILE omits empty groups, but keeps endpoints
- * without requests.
+ * Returns true if `value` is `{}` and `name` names a group of counts, such as `table`. COUNTS_FILE omits these groups.
+ * Other empty objects stay in the file, such as the counts of a call that sends no requests.
  */
 function isEmptyPart(name: string, value: unknown): boolean {
   return ['table', 'rpc', 'sources', 'inSeries'].includes(name) && JSON.stringify(value) === '{}'

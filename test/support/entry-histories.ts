@@ -84,7 +84,10 @@ export function createHistory(name: string, userAddress: string) {
   return {
     log,
     unclear,
-    /** Mines a block. A `number` selects the deposit or withdrawal that changes in the block; without one, none changes. */
+    /**
+     * Adds a block to the chain. `number` selects the deposit or withdrawal that changes in this block. Without it,
+     * nothing changes.
+     */
     mine(number?: number): void {
       if (number === undefined) return void blocks.push([])
       const id = `${name}-${number % 2 === 0 ? 'deposit' : 'withdrawal'}-${number % ENTRIES}`

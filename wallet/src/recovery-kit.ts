@@ -25,7 +25,10 @@ const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 /** New recovery kit. If `isConfirmed` is false, the API's answer is unknown, so either the new kit or the old one is valid. */
 export type NewKit = { readonly kit: RecoveryKit; readonly isConfirmed: boolean }
 
-/** Replaces the account's recovery key and returns the new recovery kit. Throws a CallFailure if the old key is still valid. */
+/**
+ * Replaces the account's recovery key and returns the new recovery kit. Throws a CallFailure if the API refuses the new
+ * key, so that the old key stays valid.
+ */
 export async function replaceKit(service: Client, change: ConfirmedChange): Promise<NewKit> {
   const { publicKeyCredentialCreationOptions: options, temporaryAuthenticationToken, confirmation } = change
   const { kit, recoveryCredential } = await createKit(options)

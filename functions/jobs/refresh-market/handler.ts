@@ -125,9 +125,15 @@ async function fetchMarket({ fetchMarketPage }: MarketServices['coinGecko'], bef
 type PricesInput = {
   readonly tokens: readonly ListedToken[]
   readonly before: Readonly<Record<string, TokenPrice>>
-  /** Coins of market data that this run has fetched. Their prices are used as new prices. */
+  /**
+   * Coins of the market data that this run has fetched, by CoinGecko id; empty if it fetched none. Their prices are
+   * used in place of prices from the price sources.
+   */
   readonly newCoins: ReadonlyMap<string, MarketCoin>
-  /** Coins of the market data, new or cached. Their prices confirm jumps in the prices of other sources. */
+  /**
+   * Coins of the newest market data, fetched by this run or cached, by CoinGecko id. Their prices confirm jumps in the
+   * prices of other sources.
+   */
   readonly knownCoins: ReadonlyMap<string, MarketCoin>
 }
 

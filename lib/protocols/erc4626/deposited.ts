@@ -29,8 +29,9 @@ export function namesReceiverFirst(
   const taken = takeMatches(left, ofOne, 'owner')
   const [first, second] = [takeMatches(new Map(left), ofTwo, 'sender'), takeMatches(new Map(left), ofTwo, 'owner')]
   if (first !== second) return first > second
-  // The transfers fit both orders of the arguments equally often. If `ofAccount` received no shares of these deposits,
-  // it only paid for them. The events then name the receiver first if all of them name `ofAccount` as `owner`.
+  // The share transfers match `sender` and `owner` as receivers equally often. They may still show that `ofAccount`
+  // received no shares of these deposits, so that it only paid for them. If all events then name `ofAccount` as
+  // `owner`, the receivers are in `sender`.
   const isPayer = ofAccount !== undefined && arrivals.filter(({ to }) => to === ofAccount).length === taken
   return isPayer && ofTwo.every(({ owner }) => owner === ofAccount)
 }

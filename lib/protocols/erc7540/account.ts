@@ -87,9 +87,10 @@ export function readErc7540Account(vault: Erc7540Vault, account: Address): ReadP
 }
 
 /**
- * Returns the ids of an account's requests from its ledger entries, oldest first. Requests that others paid for come
- * before the account's own ones. Only the MAX_OF_OTHERS largest and the MAX_OF_OTHERS latest requests of others are
- * returned. Id 0 is left out, because vaults report totals under it.
+ * Lists the ids of an account's requests, from its ledger entries. Requests that others paid for come first, then the
+ * account's own requests. Both groups begin with their oldest request. Of the first group, only the MAX_OF_OTHERS
+ * largest and the MAX_OF_OTHERS latest requests are listed. Id 0 is left out, because a vault reports only the
+ * account's total under it.
  */
 export function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
   const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))

@@ -357,7 +357,8 @@ describe('a valuation that is about to end', () => {
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', SHORT)
       await vault.settle()
       expectError(await journey.ask(ALICE, AMOUNT), 'cross_chain_not_available')
-      // A deposit on the vault's own chain is still possible, because it reaches the vault before the valuation ends.
+      // A deposit from the vault's own chain is still possible. It needs no bridge, so it arrives before the valuation
+      // ends.
       expect((await vault.deposit(ALICE, AMOUNT)).body).toMatchObject({ isAsync: false, isCrossChain: false })
 
       await vault.act(ROLES.safe, 'updateTotalAssetsLifespan', LONG)

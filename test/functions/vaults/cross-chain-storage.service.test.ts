@@ -201,8 +201,9 @@ describe('A final status', () => {
     }
     await transfers.finalise()
     const [ofDelivered, ofFailed] = [await costOf(shown[0]), await costOf(shown[1])]
-    // Each transfer stores its status and the final index item of its hash. The completed deposit also stores its
-    // source transaction for the user's history.
+    // One write stores the final status of the transfer. A second one marks the record of the deposit's transaction
+    // hash as final. A completed deposit needs a third write, which stores its source transaction for the user's
+    // history.
     expect([ofDelivered.writes, ofFailed.writes]).toEqual([3, 2])
     refuse(transfers, BASE, ARBITRUM)
     for (const show of shown) expect(await costOf(show)).toEqual(NOTHING)

@@ -110,8 +110,8 @@ function startJob() {
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
-        // A claim after the snapshot's block may already have ended the request. The run must still report that claim,
-        // so it removes the request only at its end.
+        // Claims after the snapshot's block are already in `entries`, and may have ended the request. This loop still
+        // has to report those claims. So the request is removed only after the loop.
         isOver ||= areRequestsEnded(waiting, entries, { amounts: snapshot.amounts, number: BigInt(number) })
         waiting = settled.request
       }
