@@ -210,6 +210,7 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
       running.delete(attempting)
       if (!one.failure) return
       for (const { list, rpc } of seats.filter((seat) => !one.atFault.has(seat.rpc))) {
+        // A host that is not at fault may serve again, beside another host of the other chain.
         taken.delete(rpc)
         // Every host responded, so any of them may have sent what cannot be parsed. Other hosts are tried before them.
         if (one.atFault.size === 0) list.putLast(rpc)
@@ -226,7 +227,8 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   let isHedged = false
   while (!findPair(done, newest) && !failAlike(done)) {
     const first = done.find(({ failure }) => !failure)
-    // A result that cannot be parsed may be the contract's. The other host's result shows it before a third host is asked.
+    // A response that cannot be parsed may be what the contract really returns. The second host's response shows it, so
+    // no third host starts before.
     const isUnparsed = done.some(({ failure, atFault }) => failure && atFault.size === 0)
     if (running.size < (first || isUnparsed ? 1 : 2) && start()) continue
     if (running.size === 0) break
@@ -257,7 +259,7 @@ async function attempt<T>(
     const blocks = fixed && blocksOf(chain, fixed)
     const simulator = fixed?.simulators.find((one) => one.chain === chain)?.rpc ?? rpc
     const sendAndNote: Rpc = async (requests, options) => {
-      if (isOver()) throw new AppError('upstream_unavailable', { cause: new Error('two other hosts have agreed') })
+      if (isOver()) throw new AppError('upstream_unavailable', { cause: new Error('a pair of other hosts is found') })
       // Hosts are compared by their latest header, so requests that depend on it ask for it too.
       const needsHeader = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
       const asked = needsHeader ? [...requests, blockRequest('latest')] : requests

@@ -148,14 +148,14 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
 
   /**
    * Reads contracts, each at one block: the latest, or `at`. Sends `extraCalls` in the same HTTP request. Takes one
-   * eth_call for every 100 contracts, and one more if any storage is read. A second HTTP request is needed only if
+   * eth_call for every 100 contracts, and one more if any storage is read: it overrides the contracts' code. A second HTTP request is needed only if
    * these two calls ran at different blocks, or if the node refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<ReadResult<T>> {
-    const { attempts, ...others } = await readCalls(plans, options)
-    const parts = attempts.map(({ part }) => {
-      if (!part) throw badResponse('the node did not run a call to its end')
-      return part
+    const { groups, ...others } = await readCalls(plans, options)
+    const parts = groups.map(({ result }) => {
+      if (!result) throw badResponse('the node did not run a call to its end')
+      return result
     })
     return joinParts(parts, others)
   }
@@ -176,8 +176,10 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     plans: readonly ReadPlan<T>[],
     options: ReadOptions = {},
   ): Promise<ReadResult<T | undefined>> {
-    const { attempts, ...others } = await readCalls(plans, options)
-    const parts = await Promise.all(attempts.map(({ part, plans }) => (part ? [part] : readInParts(plans, options.at))))
+    const { groups, ...others } = await readCalls(plans, options)
+    const parts = await Promise.all(
+      groups.map(({ result, plans }) => (result ? [result] : readInParts(plans, options.at))),
+    )
     const snapshot = joinParts<T | undefined>(parts.flat(), others)
     if (plans.length > 0 && snapshot.values.every((value) => value === undefined)) {
       throw badResponse('none of the contracts can be read')
@@ -193,8 +195,8 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
     if (at === undefined) last = { plans, requests }
     const headers = withHash ? [blockRequest(at ?? 'latest')] : []
     const { parts, outcomes } = await send(groups, at, [...extraCalls, ...headers], requests)
-    const attempts = groups.map((group, index) => ({ plans: group, part: parts[index] }))
-    return { attempts, outcomes: outcomes.slice(0, extraCalls.length), header: outcomes[extraCalls.length] }
+    const read = groups.map((group, index) => ({ plans: group, result: parts[index] }))
+    return { groups: read, outcomes: outcomes.slice(0, extraCalls.length), header: outcomes[extraCalls.length] }
   }
 
   function joinParts<T>(

@@ -80,7 +80,7 @@ export async function watchPins(
     logger.warn('vault has changed', {
       chainId: vault.chainId,
       vault: vault.address,
-      namesPinned: seen?.namesPinned,
+      pointsToPinned: seen?.pointsToPinned,
       beyond,
       pinnedPrice: pin.price,
       price: seen?.price,

@@ -55,7 +55,6 @@ export function createCallerLookup(
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = createClientLookup({ get: clientsStore(openTable(clients)).get, now: Date.now })
   const { charge, findRefusal } = createMeter(createLeases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
-  // An endpoint with a budget of its own also has a budget of its own for quotes.
   const share = ownBudget ?? 'requests'
   const identifyKey = async ({ headers, requestContext }: Received) => {
     const {
@@ -72,6 +71,7 @@ export function createCallerLookup(
     const paidBy =
       (all: readonly Payer[]): PayFor =>
       (units, purpose = 'sources') => {
+        // An endpoint with a budget of its own also has a budget of its own for quotes.
         const payment: Charge = {
           payers: all,
           rate,

@@ -36,20 +36,20 @@ export function createServiceContainer<C extends Contract, P extends Providers<C
   readVersion: (env: EnvOf<C>) => Promise<unknown>,
 ): () => Promise<Run> {
   let last: { readonly version: unknown; readonly run: Promise<Run> } | undefined
-  const build = async (of: EnvOf<C>): Promise<Run> => {
+  const build = async (variables: EnvOf<C>): Promise<Run> => {
     const services = await Promise.all(
-      Object.entries(providers).map(async ([name, provide]) => [name, await provide(of)] as const),
+      Object.entries(providers).map(async ([name, provide]) => [name, await provide(variables)] as const),
     )
     // The cast is safe: each service has the name of its provider.
     return buildRun(Object.fromEntries(services) as BuiltServices<P>)
   }
   return async () => {
-    const of = await env()
-    const version = await readVersion(of)
+    const variables = await env()
+    const version = await readVersion(variables)
     if (last && last.version === version) return last.run
     const before = last
     // `config` is cached per environment object (services.ts), so a copy of the environment makes it read the secret again.
-    const run = build({ ...of }).catch((error: unknown) => {
+    const run = build({ ...variables }).catch((error: unknown) => {
       last = before
       if (!before) throw error
       logger.error('the changed configuration cannot be used', { error })

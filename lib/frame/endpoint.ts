@@ -32,8 +32,8 @@ type BuildingContext<C extends EndpointContract> = Context & { readonly building
 type OpenContract = EndpointContract & { readonly caller: 'anyone'; readonly tag: 'System' }
 
 type Frame<C extends EndpointContract> = {
-  readonly identify: (env: EnvOf<C>) => CallerLookup
-  readonly findSigner: (env: EnvOf<C>) => FindSigner
+  readonly createCallerLookup: (env: EnvOf<C>) => CallerLookup
+  readonly createFindSigner: (env: EnvOf<C>) => FindSigner
   readonly readVersion: (env: EnvOf<C>) => Promise<unknown>
 }
 
@@ -49,9 +49,10 @@ export function endpoint<const C extends EndpointContract, P extends Providers<C
   buildRespond: BuildRespond<C, P>,
 ) {
   return createHandler(contract, providers, buildRespond, {
-    identify: (env) => createCallerLookup(contract, env),
+    createCallerLookup: (env) => createCallerLookup(contract, env),
     // The cast is safe: `listUses` adds the signing secret to every contract with signed responses.
-    findSigner: (env) => (isSigned(contract) ? createSignerReader((env as Env<'signing'>).signing) : findNoSigner),
+    createFindSigner: (env) =>
+      isSigned(contract) ? createSignerReader((env as Env<'signing'>).signing) : findNoSigner,
     readVersion: readSecretVersions,
   })
 }
@@ -66,8 +67,8 @@ export function openEndpoint<const C extends OpenContract, P extends Providers<C
   buildRespond: BuildRespond<C, P>,
 ) {
   return createHandler(contract, providers, buildRespond, {
-    identify: () => async () => ({}),
-    findSigner: () => findNoSigner,
+    createCallerLookup: () => async () => ({}),
+    createFindSigner: () => findNoSigner,
     readVersion: async () => undefined,
   })
 }
@@ -82,13 +83,13 @@ function createHandler<const C extends EndpointContract, P extends Providers<C>>
 ) {
   const env = once(() => readEnv(contract, process.env))
   const getRespond = createServiceContainer(env, providers, buildRespond, frame.readVersion)
-  const getFindSigner = once(async () => frame.findSigner(await env()))
+  const getFindSigner = once(async () => frame.createFindSigner(await env()))
   const answer = middy<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, BuildingContext<C>>()
     .use(replyEncoding(contract, Date.now))
     .use(
       callerIdentification(
         contract,
-        once(async () => frame.identify(await env())),
+        once(async () => frame.createCallerLookup(await env())),
       ),
     )
     .use(requestValidation(contract))

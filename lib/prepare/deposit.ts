@@ -24,8 +24,8 @@ type VaultDeposit = OperationRequest & { readonly vault: Vault; readonly pin: Pi
 export async function prepareDeposit(reader: ChainReader, request: VaultDeposit) {
   const { vault, pin, account, amount } = request
   const spending = { token: vault.asset, spender: vault.address, amount }
-  const draftOf = (needed: ApprovalPlan, operations: readonly DepositOperation[]) => {
-    const intents = operations.map((operation) => ({ operation, request: { vault, account, amount } }))
+  const draftOf = (needed: ApprovalPlan, kinds: readonly DepositOperation[]) => {
+    const intents = kinds.map((operation) => ({ operation, request: { vault, account, amount } }))
     return { approval: encodeApprovals(spending, needed), operations: intents.map(encodeOperation), intents }
   }
   const termsPlan = getProtocol(vault).depositTerms(vault, account, amount)

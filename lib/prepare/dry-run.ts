@@ -63,6 +63,7 @@ export function findDryRun(candidates: readonly DryRun[], { intents, ...draft }:
     const index = tried.findIndex((candidate) => isSame(candidate, intent))
     const before = results?.slice(approval.length, approval.length + index) ?? []
     if (index < 0 || before.some(({ status }) => status === 'success')) continue
+    // The node cannot simulate, so another request would not help.
     if (!results) return { ...draft, intents, results, viewed: undefined }
     const call = results[approval.length + index]
     return call && { ...draft, intents, results: [...results.slice(0, approval.length), call], viewed: [] }

@@ -129,12 +129,12 @@ function pickSignedParts(reply: Reply): object {
 }
 
 /**
- * Returns the larger gas estimate; undefined above a block's gas. If both hosts simulated, it is undefined also if the
- * estimates differ too much. Otherwise one estimate is a constant upper estimate, which may differ more.
+ * Returns the larger gas estimate; undefined above a block's gas. If the simulations are equal, it is undefined
+ * also for estimates that differ too much. Otherwise one host could not simulate, and its estimate is a constant.
  */
-function agreeOnGas(one: bigint, other: bigint, areSame: boolean): bigint | undefined {
+function agreeOnGas(one: bigint, other: bigint, haveEqualSimulations: boolean): bigint | undefined {
   const [least, most] = [min(one, other), max(one, other)]
-  const isTooMuch = most > BLOCK_GAS || (areSame && most > least * MAX_GAS_FACTOR)
+  const isTooMuch = most > BLOCK_GAS || (haveEqualSimulations && most > least * MAX_GAS_FACTOR)
   return isTooMuch ? undefined : most
 }
 

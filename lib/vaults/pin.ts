@@ -26,7 +26,8 @@ import type { TokenizedVault } from '../protocols/tokenized-vault.ts'
 export const Pin = z.object({
   /**
    * Addresses whose code runs when the vault is called; the vault's own address is first. Older items also contain code
-   * hashes, which are ignored.
+   * hashes, which are ignored. `role` says how the address is reached; `of` is the contract that leads to it, unless
+   * that is the vault (`Pointer` in proxy.ts).
    */
   code: z.array(z.object({ role: z.literal(POINTER_ROLES), of: AddressText.optional(), address: AddressText })).min(1),
   /**
@@ -55,8 +56,8 @@ type Price = { readonly price: bigint | null | undefined; readonly supply: bigin
 
 /** Present code and price of a vault, for comparison with its pin, the approved code and price. */
 export type VaultSnapshot = Price & {
-  /** False if the code addresses in the vault's own storage differ from those in the pin. */
-  readonly namesPinned: boolean
+  /** True if the code addresses in the vault's own storage equal those in the pin. */
+  readonly pointsToPinned: boolean
 }
 
 type PinnedVault = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
@@ -64,7 +65,7 @@ type PinnedVault = { readonly vault: Pinnable; readonly pin: Pick<Pin, 'code'> }
 /** Returns the plan that reads a vault's present code addresses and price. Parsing the results never throws. */
 export function buildSnapshotPlan({ vault, pin }: PinnedVault): ReadPlan<VaultSnapshot> {
   const plan = joinReadPlans(pricePlan(vault), ownPointersPlan({ address: vault.address, pointers: pin.code }))
-  return mapReadPlan(plan, ([price, namesPinned]) => ({ ...price, namesPinned }))
+  return mapReadPlan(plan, ([price, pointsToPinned]) => ({ ...price, pointsToPinned }))
 }
 
 /**
@@ -124,7 +125,7 @@ export function compareWithPin(
 ): ImplementationChange {
   if (!seen) return 'unknown'
   const { price, supply } = seen
-  if (!seen.namesPinned || price === null) return 'changed'
+  if (!seen.pointsToPinned || price === null) return 'changed'
   if (pin.price === null) return 'same'
   if (price === undefined || supply === undefined) return 'unknown'
   return hasJumped(pin.price, { price, supply }, shareDecimals) ? 'changed' : 'same'

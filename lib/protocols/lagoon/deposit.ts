@@ -27,7 +27,8 @@ export function chooseLagoonDeposit(
   // The vault takes only `syncDeposit` until its valuation expires, and only `requestDeposit` afterwards.
   const synchronous = requireValue(vaultState.isTotalAssetsValid)
   if (synchronous && !syncModeTakesDeposits) throw new AppError('deposits_are_not_open')
-  // The vault's next valuation ends the epoch of a request. A pending request can be increased only in its own epoch.
+  // A request's id is that of its epoch, which the vault's next valuation ends. A pending request can be increased only
+  // in its own epoch.
   if (!synchronous && requireValue(pendingAssets) > 0n && lastDepositRequestId !== vaultState.depositEpochId) {
     throw new AppError('previous_deposit_request_not_settled')
   }

@@ -33,12 +33,12 @@ export const lagoon: Protocol<LagoonVault> = {
       }
     }),
   overview: (vault) =>
-    mapReadPlan(joinReadPlans(readLagoonState(vault), readLagoonSafe(vault)), ([lagoonState, inSafe]) => {
+    mapReadPlan(joinReadPlans(readLagoonState(vault), readLagoonSafe(vault)), ([lagoonState, computeInSafe]) => {
       const { vaultState, generation, maxCap } = lagoonState
       return {
         sharePrice: vaultState.sharePrice ?? undefined,
         hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
-        terms: buildLagoonTerms(lagoonState, inSafe(lagoonState)),
+        terms: buildLagoonTerms(lagoonState, computeInSafe(lagoonState)),
         state: vaultState,
       }
     }),
@@ -48,10 +48,10 @@ export const lagoon: Protocol<LagoonVault> = {
   depositTerms: (vault, account, _, payer) =>
     mapReadPlan(
       joinReadPlans(readLagoonAccount(vault, account, payer), readLagoonSafe(vault)),
-      ([snapshot, inSafe]) => {
+      ([snapshot, computeInSafe]) => {
         const { state, account: holder } = snapshot
         return {
-          terms: buildLagoonTerms(state, inSafe(state)),
+          terms: buildLagoonTerms(state, computeInSafe(state)),
           allowance: requireValue(holder.allowance),
           room: () => computeLagoonRoom(state),
           ...estimateLagoonDeposit(vault, state),

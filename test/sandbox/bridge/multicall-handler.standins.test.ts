@@ -125,7 +125,7 @@ describe('a call that fails', () => {
       deposit.depositId,
     )
     const [relay] = await bridge.relayer.look({ originChainId: 8453, depositId: deposit.depositId })
-    expect(relay).toMatchObject({ state: 'waiting', trouble: expect.stringContaining('CallReverted') })
+    expect(relay).toMatchObject({ state: 'waiting', fillError: expect.stringContaining('CallReverted') })
     await bridge.relayer.ignore(deposit)
   })
 

@@ -128,7 +128,7 @@ describe('filling', () => {
     const next = await bridge.deposit()
     expect((await relayer.fillAll()).map(({ deposit }) => deposit)).toEqual([next])
     expect(await relayer.look({ depositId: stuck.depositId })).toMatchObject([
-      { state: 'waiting', trouble: expect.stringContaining('CallReverted') },
+      { state: 'waiting', fillError: expect.stringContaining('CallReverted') },
     ])
     await expect(relayer.fill(stuck)).rejects.toThrow(`refuses to fill deposit ${stuck.depositId}: CallReverted`)
     await destination.mint(handler, destination.units('60'))
