@@ -7,10 +7,10 @@ import {ERC4626} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.so
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
-/// @title An ERC-7540 vault with deposits by request only, as OpenZeppelin's extension of its ERC-4626 makes one:
-/// `withdraw` and `redeem` pay at once.
-/// @notice All requests have the id 0. The manager fulfils them in parts, each at a price of its own. Yield is added by
-/// sending the asset to the vault.
+/// @title ERC-7540 vault with deposits by request and instant withdrawals
+/// @notice It models a vault built with OpenZeppelin's ERC-7540 extension of its ERC-4626 contract. All requests have
+/// the id 0. The manager fulfils a request in one or more parts and sets the price of each part. Anyone can add yield
+/// by sending the asset to the vault.
 contract AsyncDepositVault is ERC4626 {
     using Math for uint256;
     using SafeERC20 for IERC20;
@@ -32,7 +32,7 @@ contract AsyncDepositVault is ERC4626 {
 
     address public immutable manager;
 
-    /// @notice Assets in the vault that no share stands for yet.
+    /// @notice The pending deposit requests add up to this many assets. `totalAssets` excludes them.
     uint256 public totalPending;
 
     mapping(address controller => Request) private _requests;
@@ -61,7 +61,7 @@ contract AsyncDepositVault is ERC4626 {
         return 0;
     }
 
-    /// @notice Makes a part of a request claimable, at the price that the two amounts make.
+    /// @notice Makes `assets` of a pending request claimable as `shares`. The ratio of the two amounts sets the price.
     function fulfillDeposit(uint256, address controller, uint256 assets, uint256 shares) external {
         if (msg.sender != manager) revert NotAuthorized();
         Request storage request = _requests[controller];

@@ -9,10 +9,10 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {AsyncRedemptions} from "./AsyncRedemptions.sol";
 
-/// @title An ERC-7540 vault in the manner of Superform v2: deposits give shares at once, redemptions are by request.
-/// @notice The vault is its own share, with the asset's decimals. The controller must be the owner, and an operator may
-/// claim for nobody else. It can cancel as ERC-7887 says without telling so by ERC-165, and its `CancelRedeemClaim`
-/// names the receiver first.
+/// @title ERC-7540 vault in the style of Superform v2, with instant deposits and redemptions by request
+/// @notice The vault is its own share token and uses the asset's decimals. The controller of a request must be its
+/// owner. An operator may claim only to the controller. Cancellation follows ERC-7887, but `supportsInterface` does not
+/// report it. The first two arguments of `CancelRedeemClaim` are swapped: the receiver comes before the controller.
 contract AsyncRedemptionVault is AsyncRedemptions, ERC20 {
     using SafeERC20 for IERC20;
 
@@ -34,7 +34,7 @@ contract AsyncRedemptionVault is AsyncRedemptions, ERC20 {
         _decimals = asset_.decimals();
     }
 
-    // -------------------------------------------------------------------------------------------- deposits, at once
+    // --------------------------------------------------------------------------------------------- Instant deposits
 
     function deposit(uint256 assets, address receiver) external returns (uint256 shares) {
         shares = convertToShares(assets);
@@ -73,7 +73,7 @@ contract AsyncRedemptionVault is AsyncRedemptions, ERC20 {
         return type(uint256).max;
     }
 
-    // ----------------------------------------------------------------------------------------------------- redemptions
+    // ----------------------------------------------------------------------------------------------------- Redemptions
 
     function requestRedeem(uint256 shares, address controller, address owner) public override returns (uint256) {
         if (shares == 0) revert ZERO_AMOUNT();
@@ -111,7 +111,7 @@ contract AsyncRedemptionVault is AsyncRedemptions, ERC20 {
         revert NOT_IMPLEMENTED();
     }
 
-    // --------------------------------------------------------------------------------------------- its own share token
+    // ----------------------------------------------------------------------------------------------------- Share token
 
     function share() public view override returns (address) {
         return address(this);

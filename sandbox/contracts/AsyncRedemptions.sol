@@ -6,19 +6,18 @@ import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IER
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
-/// @title What the ERC-7540 vaults of other makes than Lagoon's share: redemptions by request, and their cancellation
-/// by ERC-7887.
-/// @notice Written from the standards and from the observed behaviour of Centrifuge v3 and Superform v2, not from their
-/// source. A manager fulfils requests whole or in parts, each part at a price of its own; what is claimable has the
-/// average price, rounded down, so that `redeem(maxRedeem)` may pay less than `withdraw(maxWithdraw)` and leave dust.
-/// The manager holds the assets: what it pays for a redemption comes out of its balance, by its allowance.
+/// @title Base of the non-Lagoon ERC-7540 vaults, with redemption requests and ERC-7887 cancellations
+/// @notice It reproduces the standards and the observed behaviour of Centrifuge v3 and Superform v2, not their source.
+/// The manager fulfils a request in one or more parts and sets the price of each part. Claims use the average price of
+/// the claimable parts, rounded down. `redeem(maxRedeem)` may therefore pay less than `withdraw(maxWithdraw)` and leave
+/// dust. The manager holds the assets. The vault takes the assets of fulfilled redemptions through its allowance from
+/// the manager.
 abstract contract AsyncRedemptions {
     using Math for uint256;
     using SafeERC20 for IERC20;
 
-    /// @dev What is pending is in what was requested with, what is claimable and cancelled in what is claimed: a deposit
-    /// has pending assets and claimable shares, a redemption pending shares and claimable assets. The price is assets
-    /// per share, with 18 decimals.
+    /// @dev A redemption has `pending` in shares and `claimable` in assets. A deposit has `pending` in assets and
+    /// `claimable` in shares. `cancelled` has the unit of `pending`. `price` is in assets per share, with 18 decimals.
     struct Request {
         uint256 pending;
         uint256 claimable;
@@ -27,7 +26,7 @@ abstract contract AsyncRedemptions {
         uint256 cancelled;
     }
 
-    /// @dev The requests of each controller, in their order and by their id.
+    /// @dev `ids` keeps the request ids of each controller, oldest first.
     struct Requests {
         mapping(address controller => uint256[]) ids;
         mapping(address controller => mapping(uint256 requestId => Request)) byId;
@@ -61,12 +60,13 @@ abstract contract AsyncRedemptions {
     error ExceedsRedeemLimits();
 
     address public immutable asset;
-    /// @notice Who fulfils requests, and pays and is paid the assets.
+    /// @notice The manager fulfils requests, receives deposited assets and pays redeemed assets.
     address public immutable manager;
-    /// @dev What a price is divided by, between the smallest units of shares and of assets.
+    /// @dev `shares * price / _scale` gives assets. Shares and assets are in their smallest units.
     uint256 private immutable _scale;
 
-    /// @notice What a share is worth now, in assets with 18 decimals. It promises nothing to a request.
+    /// @notice One share is currently worth this many assets, with 18 decimals. The manager may fulfil requests at
+    /// other prices.
     uint256 public price = 1e18;
 
     mapping(address controller => mapping(address operator => bool)) public isOperator;
@@ -79,7 +79,7 @@ abstract contract AsyncRedemptions {
         _scale = 10 ** (18 + shareDecimals - asset_.decimals());
     }
 
-    // ------------------------------------------------------------------------------------------- who may, and when
+    // ---------------------------------------------------------------------------------------------- Access control
 
     modifier onlyManager() {
         if (msg.sender != manager) revert NotAuthorized();
@@ -97,7 +97,7 @@ abstract contract AsyncRedemptions {
         return true;
     }
 
-    // --------------------------------------------------------------------------------------- what a make does its way
+    // --------------------------------------------------------------------------------------- Vault-specific functions
 
     function share() public view virtual returns (address);
 
@@ -105,23 +105,23 @@ abstract contract AsyncRedemptions {
 
     function _burnShares(address from, uint256 shares) internal virtual;
 
-    /// @dev Moves an owner's shares for `spender`, who needs an allowance unless it is the owner.
+    /// @dev Moves shares of `from`. `spender` needs an allowance unless it is `from`.
     function _moveShares(address spender, address from, address to, uint256 shares) internal virtual;
 
-    /// @dev Whether an account may hold shares.
+    /// @dev Returns true if the account may hold shares.
     function _isAllowed(address account) internal view virtual returns (bool);
 
-    /// @dev The id of a new request. One that is always 0 makes one request of all that a controller asks for.
+    /// @dev Returns the id of a new request. The default id 0 merges all requests of a controller into one.
     function _nextRequestId() internal virtual returns (uint256) {
         return 0;
     }
 
-    /// @dev The request that an id means: where all have the id 0, any id does.
+    /// @dev Returns the id that stores the request. The default maps every id to 0.
     function _requestIdOf(uint256) internal view virtual returns (uint256) {
         return 0;
     }
 
-    // ------------------------------------------------------------------------------------------------------- requests
+    // ------------------------------------------------------------------------------------------------------- Requests
 
     function requestRedeem(uint256 shares, address controller, address owner)
         public
@@ -157,15 +157,16 @@ abstract contract AsyncRedemptions {
         return _isAllowed(controller) ? _claimableShares(_redemption(requestId, controller)) : 0;
     }
 
-    // ---------------------------------------------------------------------------------------------------- fulfilment
+    // ---------------------------------------------------------------------------------------------------- Fulfilment
 
-    /// @notice Says what a share is worth from now on, in assets with 18 decimals.
+    /// @notice Sets the current value of one share, in assets with 18 decimals.
     function updatePrice(uint256 newPrice) external onlyManager {
         price = newPrice;
         emit PriceUpdated(newPrice);
     }
 
-    /// @notice Makes a part of a request claimable, at the price that the two amounts make, with the manager's assets.
+    /// @notice Makes `shares` of a pending request claimable as `assets`, which the manager pays. The ratio of the two
+    /// amounts sets the price.
     function fulfillRedeem(uint256 requestId, address controller, uint256 shares, uint256 assets)
         external
         onlyManager
@@ -183,11 +184,11 @@ abstract contract AsyncRedemptions {
         if (request.pending == 0) revert NoPendingRequest();
         if (amount == 0 || amount > request.pending) revert ExceedsPendingRequest();
         request.pending -= amount;
-        // A cancellation that comes too late comes to nothing.
+        // A cancellation ends without effect once nothing is pending.
         if (request.pending == 0) request.isCancelling = false;
     }
 
-    // --------------------------------------------------------------------------------------------------------- claims
+    // --------------------------------------------------------------------------------------------------------- Claims
 
     function redeem(uint256 shares, address receiver, address controller) external returns (uint256 assets) {
         _requireMayClaim(receiver, controller);
@@ -198,7 +199,7 @@ abstract contract AsyncRedemptions {
             Request storage request = _redemptions.byId[controller][ids[i]];
             uint256 part = remaining.min(_claimableShares(request));
             remaining -= part;
-            // What is rounded away from the user is not claimable any more.
+            // The user loses the rounding difference and cannot claim it later.
             request.claimable -= _toAssets(part, request.price, Math.Rounding.Ceil);
             assets += _toAssets(part, request.price, Math.Rounding.Floor);
         }
@@ -230,7 +231,8 @@ abstract contract AsyncRedemptions {
         emit Withdraw(msg.sender, receiver, controller, assets, shares);
     }
 
-    /// @notice What `redeem` takes at most, rounded down: 0 for an account that may hold no shares.
+    /// @notice `redeem` accepts at most this many shares, rounded down. The limit is 0 for accounts that may not hold
+    /// shares.
     function maxRedeem(address controller) public view returns (uint256 shares) {
         if (!_isAllowed(controller)) return 0;
         uint256[] storage ids = _redemptions.ids[controller];
@@ -239,7 +241,8 @@ abstract contract AsyncRedemptions {
         }
     }
 
-    /// @notice What `withdraw` takes at most, to the unit: 0 for an account that may hold no shares.
+    /// @notice `withdraw` accepts at most this many assets, exact to the smallest unit. The limit is 0 for accounts
+    /// that may not hold shares.
     function maxWithdraw(address controller) external view returns (uint256 assets) {
         if (!_isAllowed(controller)) return 0;
         uint256[] storage ids = _redemptions.ids[controller];
@@ -248,9 +251,10 @@ abstract contract AsyncRedemptions {
         }
     }
 
-    // -------------------------------------------------------------------------------------------------- cancellations
+    // -------------------------------------------------------------------------------------------------- Cancellations
 
-    /// @notice Asks the manager to give back what is pending of a request; no new request until it did.
+    /// @notice Asks the manager to return the pending shares of a request. The controller cannot make new requests
+    /// while the cancellation is pending.
     function cancelRedeemRequest(uint256 requestId, address controller) external {
         _requireOperatorOf(controller);
         if (!_isAllowed(controller)) revert TransferNotAllowed();
@@ -258,7 +262,7 @@ abstract contract AsyncRedemptions {
         emit CancelRedeemRequest(controller, _requestIdOf(requestId), msg.sender);
     }
 
-    /// @notice Makes all that is still pending of a cancelled request claimable again as shares.
+    /// @notice Makes the pending shares of a cancelled request claimable by `claimCancelRedeemRequest`.
     function fulfillCancelRedeem(uint256 requestId, address controller) external onlyManager {
         uint256 shares = _fulfillCancellation(_redemption(requestId, controller));
         emit CancelRedeemClaimable(controller, _requestIdOf(requestId), shares);
@@ -315,9 +319,10 @@ abstract contract AsyncRedemptions {
         request.cancelled = 0;
     }
 
-    // ---------------------------------------------------------------------------------------------------- conversions
+    // ---------------------------------------------------------------------------------------------------- Conversions
 
-    /// @notice All shares at the present price, those of pending redemptions too.
+    /// @notice Values the total share supply at the current price. The supply includes the shares of pending
+    /// redemptions.
     function totalAssets() external view returns (uint256) {
         return convertToAssets(IERC20(share()).totalSupply());
     }
@@ -330,7 +335,7 @@ abstract contract AsyncRedemptions {
         return _toShares(assets, price, Math.Rounding.Floor);
     }
 
-    /// @dev ERC-7540 wants a revert; this make gives no reason.
+    /// @dev ERC-7540 requires this revert. The default gives no reason.
     function previewRedeem(uint256) external pure virtual returns (uint256) {
         revert();
     }

@@ -9,10 +9,11 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {AsyncRedemptions} from "./AsyncRedemptions.sol";
 import {AsyncVaultShare} from "./AsyncVaultShare.sol";
 
-/// @title An ERC-7540 vault in the manner of Centrifuge v3: deposits and redemptions by request, both with the id 0
-/// however many there are, cancellations by ERC-7887, and a share token of its own (ERC-7575).
-/// @notice The vault itself is no ERC-20: no name, no decimals, no balances. What is claimable, and both `max*` of each
-/// side, are 0 for a restricted account, though nothing is lost.
+/// @title ERC-7540 vault in the style of Centrifuge v3, with deposits and redemptions by request
+/// @notice All requests have the id 0, and cancellations follow ERC-7887. Shares are a separate token, as ERC-7575
+/// allows. The vault itself is not an ERC-20 and has no name, decimals or balances. `claimableDepositRequest`,
+/// `claimableRedeemRequest` and all `max*` limits are 0 for a restricted account. The account keeps its requests and
+/// can claim them once the restriction ends.
 contract AsyncVault is AsyncRedemptions {
     using Math for uint256;
     using SafeERC20 for IERC20;
@@ -34,8 +35,8 @@ contract AsyncVault is AsyncRedemptions {
 
     AsyncVaultShare private immutable _share;
 
-    /// @notice Whether a redemption takes the shares by an allowance to the vault, as share tokens ask for that know no
-    /// vault which may move them.
+    /// @notice True means that `requestRedeem` needs the owner's share allowance to the vault. Share tokens that do not
+    /// let the vault move shares freely require this.
     bool public pullsSharesByAllowance;
 
     Requests private _deposits;
@@ -58,7 +59,7 @@ contract AsyncVault is AsyncRedemptions {
         pullsSharesByAllowance = pulls;
     }
 
-    // ------------------------------------------------------------------------------------------------------- requests
+    // ------------------------------------------------------------------------------------------------------- Requests
 
     function requestDeposit(uint256 assets, address controller, address owner) external returns (uint256 requestId) {
         if (msg.sender != owner && !isOperator[owner][msg.sender]) revert InvalidOwner();
@@ -77,9 +78,10 @@ contract AsyncVault is AsyncRedemptions {
         return _isAllowed(controller) ? _claimableAssets(_depositRequest(requestId, controller)) : 0;
     }
 
-    // ---------------------------------------------------------------------------------------------------- fulfilment
+    // ---------------------------------------------------------------------------------------------------- Fulfilment
 
-    /// @notice Makes a part of a request claimable, at the price that the two amounts make; its assets go to the manager.
+    /// @notice Makes `assets` of a pending request claimable as `shares` and sends the assets to the manager. The ratio
+    /// of the two amounts sets the price.
     function fulfillDeposit(uint256 requestId, address controller, uint256 assets, uint256 shares)
         external
         onlyManager
@@ -93,7 +95,7 @@ contract AsyncVault is AsyncRedemptions {
         emit DepositClaimable(controller, _requestIdOf(requestId), assets, shares);
     }
 
-    // --------------------------------------------------------------------------------------------------------- claims
+    // --------------------------------------------------------------------------------------------------------- Claims
 
     function deposit(uint256 assets, address receiver) external returns (uint256 shares) {
         return deposit(assets, receiver, msg.sender);
@@ -108,7 +110,7 @@ contract AsyncVault is AsyncRedemptions {
             Request storage request = _deposits.byId[controller][ids[i]];
             uint256 part = remaining.min(_claimableAssets(request));
             remaining -= part;
-            // What is rounded away from the user is not claimable any more.
+            // The user loses the rounding difference and cannot claim it later.
             uint256 taken = _toShares(part, request.price, Math.Rounding.Ceil);
             if (taken > request.claimable) revert ExceedsDepositLimits();
             request.claimable -= taken;
@@ -145,7 +147,8 @@ contract AsyncVault is AsyncRedemptions {
         emit Deposit(controller, receiver, assets, shares);
     }
 
-    /// @notice What `deposit` takes at most, rounded down: 0 for an account that may hold no shares.
+    /// @notice `deposit` accepts at most this many assets, rounded down. The limit is 0 for accounts that may not hold
+    /// shares.
     function maxDeposit(address controller) public view returns (uint256 assets) {
         if (!_isAllowed(controller)) return 0;
         uint256[] storage ids = _deposits.ids[controller];
@@ -154,7 +157,8 @@ contract AsyncVault is AsyncRedemptions {
         }
     }
 
-    /// @notice What `mint` takes at most, to the unit: 0 for an account that may hold no shares.
+    /// @notice `mint` accepts at most this many shares, exact to the smallest unit. The limit is 0 for accounts that
+    /// may not hold shares.
     function maxMint(address controller) external view returns (uint256 shares) {
         if (!_isAllowed(controller)) return 0;
         uint256[] storage ids = _deposits.ids[controller];
@@ -163,16 +167,17 @@ contract AsyncVault is AsyncRedemptions {
         }
     }
 
-    // -------------------------------------------------------------------------------------------------- cancellations
+    // -------------------------------------------------------------------------------------------------- Cancellations
 
-    /// @notice Asks the manager to give back what is pending of a request; no new request until it did.
+    /// @notice Asks the manager to return the pending assets of a request. The controller cannot make new deposit
+    /// requests while the cancellation is pending.
     function cancelDepositRequest(uint256 requestId, address controller) external {
         _requireOperatorOf(controller);
         _cancel(_depositRequest(requestId, controller));
         emit CancelDepositRequest(controller, _requestIdOf(requestId), msg.sender);
     }
 
-    /// @notice Makes all that is still pending of a cancelled request claimable again as assets.
+    /// @notice Makes the pending assets of a cancelled request claimable by `claimCancelDepositRequest`.
     function fulfillCancelDeposit(uint256 requestId, address controller) external onlyManager {
         uint256 assets = _fulfillCancellation(_depositRequest(requestId, controller));
         emit CancelDepositClaimable(controller, _requestIdOf(requestId), assets);
@@ -200,7 +205,7 @@ contract AsyncVault is AsyncRedemptions {
         return _depositRequest(requestId, controller).cancelled;
     }
 
-    // ---------------------------------------------------------------------------------------------------------- views
+    // ---------------------------------------------------------------------------------------------------------- Views
 
     function previewDeposit(uint256) external pure returns (uint256) {
         revert();
@@ -225,7 +230,7 @@ contract AsyncVault is AsyncRedemptions {
         return _deposits.byId[controller][_requestIdOf(requestId)];
     }
 
-    // ------------------------------------------------------------------------------------------------ the share token
+    // ---------------------------------------------------------------------------------------------------- Share token
 
     function _mintShares(address to, uint256 shares) internal override {
         _share.mint(to, shares);

@@ -5,10 +5,10 @@ import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IER
 
 import {AsyncVault} from "./AsyncVault.sol";
 
-/// @title An ERC-7540 vault that gives every request an id of its own, from 1 up; claims, which name no id, take the
-/// oldest first.
-/// @notice Its `Deposit` names the receiver of a claim first and the controller second, against the standard, as the
-/// standard's reference implementation and Centrifuge's vaults before v3 do.
+/// @title ERC-7540 vault that numbers its requests from 1
+/// @notice Claims take no request id and use the oldest requests first. Its `Deposit` event has the claim's receiver
+/// first and the controller second, against the standard. The standard's reference implementation and Centrifuge's
+/// vaults before v3 use the same order.
 contract AsyncVaultCounted is AsyncVault {
     uint256 public lastRequestId;
 

@@ -3,10 +3,10 @@ pragma solidity ^0.8.28;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @title The share token of an asynchronous vault: an ERC-20 of its own at an address of its own, as ERC-7575 allows.
-/// @notice The vault mints, burns and moves shares. A restricted account can neither send nor receive any, as issuers of
-/// regulated assets decide.
-/// @dev Anyone may restrict: the chain is a local one.
+/// @title Separate ERC-20 share token of an asynchronous vault, as ERC-7575 allows
+/// @notice The vault mints, burns and moves shares. A restricted account can neither send nor receive shares, like an
+/// account that an issuer of regulated assets excludes.
+/// @dev Anyone may restrict accounts because the chain is local.
 contract AsyncVaultShare is ERC20 {
     address private immutable _vault;
     uint8 private immutable _decimals;
@@ -34,7 +34,7 @@ contract AsyncVaultShare is ERC20 {
         _burn(from, shares);
     }
 
-    /// @notice A transfer that `spender` asks the vault for: of its own shares, or of what it has an allowance over.
+    /// @notice Moves shares of `from` for `spender`, who needs an allowance unless it is `from`.
     function move(address spender, address from, address to, uint256 shares) external onlyVault {
         if (spender != from) _spendAllowance(from, spender, shares);
         _transfer(from, to, shares);
@@ -44,7 +44,7 @@ contract AsyncVaultShare is ERC20 {
         isRestricted[account] = restricted;
     }
 
-    /// @notice The vault of an asset: ERC-7575 leaves room for several.
+    /// @notice Returns the same vault for every asset. ERC-7575 allows one vault per asset.
     function vault(address) external view returns (address) {
         return _vault;
     }

@@ -4,11 +4,12 @@ pragma solidity ^0.8.28;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @title A vault of a made-up protocol, neither ERC-4626 nor ERC-7540: bonds that are bought at a fixed price.
-/// @notice Stands for the protocols to come; only a test deploys it.
+/// @title Vault of a fictional protocol that sells bonds at a fixed price
+/// @notice It follows neither ERC-4626 nor ERC-7540. It stands for protocols that the project may support later. Only a
+/// test deploys it.
 contract Bond is ERC20 {
     IERC20 public immutable asset;
-    /// @notice What one bond costs, in the asset's smallest unit for each of the bond's own.
+    /// @notice A bond's smallest unit costs this many of the asset's smallest units.
     uint256 public immutable issuePrice;
 
     event Bought(address indexed holder, address indexed buyer, uint256 paid, uint256 bonds);

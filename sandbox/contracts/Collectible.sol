@@ -5,8 +5,8 @@ import {ERC721} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
 import {Base64} from "@openzeppelin/contracts/utils/Base64.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 
-/// @title A collection of NFTs that say everything themselves.
-/// @dev Anyone may mint: the chain is a local one.
+/// @title NFT collection with all metadata and images on chain, as data URIs
+/// @dev Anyone may mint because the chain is local.
 contract Collectible is ERC721 {
     uint256 private _minted;
 

@@ -7,9 +7,10 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {PendingSilo} from "./PendingSilo.sol";
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault in the manner of Ethena's sUSDe: while it has a cooldown, `withdraw` and `redeem` revert.
-/// @notice The way out is `cooldownShares`, which burns the shares and moves their assets to a silo, and after the
-/// cooldown `unstake`. The limits do not tell: `maxRedeem` stays the balance.
+/// @title ERC-4626 vault in the style of Ethena's sUSDe, with a cooldown before withdrawals
+/// @notice `withdraw` and `redeem` revert while the cooldown is longer than 0 seconds. Users instead call
+/// `cooldownShares`, which burns shares and moves their assets to a silo. `unstake` pays the assets after the cooldown.
+/// The limits ignore the cooldown: `maxRedeem` remains the full balance.
 contract CooldownYieldVault is YieldVault {
     using SafeERC20 for IERC20;
 
@@ -25,7 +26,7 @@ contract CooldownYieldVault is YieldVault {
     error ExcessiveWithdrawAmount();
     error InvalidCooldown();
 
-    /// @notice In seconds; at 0 the vault pays at once.
+    /// @notice The cooldown lasts this many seconds. The value 0 enables instant `withdraw` and `redeem`.
     uint24 public cooldownDuration = 7 days;
     mapping(address account => Cooldown) public cooldowns;
     PendingSilo public immutable silo;
@@ -51,7 +52,8 @@ contract CooldownYieldVault is YieldVault {
         return super.redeem(shares, receiver, owner_);
     }
 
-    /// @notice Burns shares of the sender's, whose assets can be taken after the cooldown; another starts it anew for all.
+    /// @notice Burns the caller's shares and starts the cooldown of their assets. A later call restarts the cooldown
+    /// for all the caller's assets.
     function cooldownShares(uint256 shares) external returns (uint256 assets) {
         if (cooldownDuration == 0) revert OperationNotAllowed();
         if (shares > maxRedeem(msg.sender)) revert ExcessiveRedeemAmount();
@@ -59,7 +61,7 @@ contract CooldownYieldVault is YieldVault {
         _cool(assets, shares);
     }
 
-    /// @notice The same, by an amount of assets.
+    /// @notice Does the same as `cooldownShares` for the shares that are worth `assets`.
     function cooldownAssets(uint256 assets) external returns (uint256 shares) {
         if (cooldownDuration == 0) revert OperationNotAllowed();
         if (assets > maxWithdraw(msg.sender)) revert ExcessiveWithdrawAmount();

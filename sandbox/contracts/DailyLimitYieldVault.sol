@@ -6,7 +6,8 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault that takes only so much a day: `maxDeposit` is 0 once that is used up, until the next day.
+/// @title ERC-4626 vault with a daily deposit limit
+/// @notice `maxDeposit` is 0 once the day's deposits reach the limit. A new day starts at 00:00 UTC.
 contract DailyLimitYieldVault is YieldVault {
     uint256 public dailyLimit = type(uint256).max;
 

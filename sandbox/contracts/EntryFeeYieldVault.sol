@@ -7,13 +7,13 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {ExitFeeYieldVault} from "./ExitFeeYieldVault.sol";
 
-/// @title An ERC-4626 vault with a fee on deposit too; the previews tell it, the conversions do not.
-/// @notice The owner gets the fee.
+/// @title ERC-4626 vault with entry and exit fees
+/// @notice The previews include the fees, but the conversions do not. The owner receives the fees.
 contract EntryFeeYieldVault is ExitFeeYieldVault {
     using Math for uint256;
     using SafeERC20 for IERC20;
 
-    /// @notice In hundredths of a percent of what the user pays.
+    /// @notice The fee is in basis points of the assets that the user pays.
     uint256 public constant ENTRY_FEE = 25;
 
     constructor(IERC20 asset_, string memory name_, string memory symbol_, address owner_)

@@ -7,16 +7,15 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault with a fee on withdrawal, as OpenZeppelin's guide shows one: the previews and `maxWithdraw`
-/// tell it, the conversions do not.
-/// @notice The owner gets the fee.
+/// @title ERC-4626 vault with an exit fee, as in OpenZeppelin's guide
+/// @notice The previews and `maxWithdraw` include the fee, but the conversions do not. The owner receives the fee.
 contract ExitFeeYieldVault is YieldVault {
     using Math for uint256;
     using SafeERC20 for IERC20;
 
     uint256 private constant BASIS_POINTS = 10_000;
 
-    /// @notice In basis points of what the user gets.
+    /// @notice The fee is in basis points of the assets that the user receives.
     uint256 public exitFee = 50;
 
     constructor(IERC20 asset_, string memory name_, string memory symbol_, address owner_)

@@ -5,20 +5,20 @@ import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
 import {RewardDistributor} from "./RewardDistributor.sol";
 
-/// @title A reward token that does harm in the way that it is told.
-/// @dev Anyone may mint and set the harm: the chain is a local one.
+/// @title Reward token that misbehaves in the way that `harm` selects
+/// @dev Anyone may mint and set `harm` because the chain is local.
 contract HostileToken is ERC20 {
     enum Harm {
         None,
-        /// A transfer takes all gas.
+        /// A transfer consumes all gas.
         BurnsGas,
-        /// The decimals are others in each block.
+        /// The decimals change with every block.
         ChangesDecimals,
-        /// A transfer claims again.
+        /// A transfer calls the distributor's `claim` again.
         CallsBack,
         /// A transfer reverts.
         Reverts,
-        /// A transfer succeeds and moves nothing.
+        /// A transfer returns true and moves nothing.
         MovesNothing
     }
 

@@ -7,8 +7,9 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault that lends, standing for MetaMorpho, Euler and Aave: what is lent cannot be withdrawn.
-/// @notice `maxRedeem` and `maxWithdraw` count what is there, rounded down; more is refused with OpenZeppelin's errors.
+/// @title ERC-4626 vault that lends its assets, like MetaMorpho, Euler and Aave
+/// @notice Users cannot withdraw lent assets. `maxRedeem` and `maxWithdraw` count only the assets in the vault, rounded
+/// down. Larger amounts revert with OpenZeppelin's errors.
 contract IlliquidYieldVault is YieldVault {
     using SafeERC20 for IERC20;
 
@@ -18,13 +19,13 @@ contract IlliquidYieldVault is YieldVault {
         YieldVault(asset_, name_, symbol_, owner_)
     {}
 
-    /// @notice Gives assets to the owner, who still owes them to the vault.
+    /// @notice Lends assets to the owner. `totalAssets` still counts them.
     function lend(uint256 assets) external onlyOwner {
         lent += assets;
         IERC20(asset()).safeTransfer(msg.sender, assets);
     }
 
-    /// @notice Takes assets back from the owner, by its allowance.
+    /// @notice Takes lent assets back from the owner, who must approve the vault first.
     function repay(uint256 assets) external onlyOwner {
         lent -= assets;
         IERC20(asset()).safeTransferFrom(msg.sender, address(this), assets);

@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {LagoonSettlement} from "./LagoonSettlement.sol";
 
-/// @title What 0.4 added: the safe may claim shares for their owners.
+/// @title Feature of Lagoon 0.4 and later: the safe claims shares on behalf of controllers
 abstract contract LagoonClaimsForOthers is LagoonSettlement {
     function claimSharesOnBehalf(address[] calldata controllers) external onlySafe {
         for (uint256 i = 0; i < controllers.length; i++) {

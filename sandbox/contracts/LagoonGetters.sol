@@ -3,8 +3,8 @@ pragma solidity ^0.8.28;
 
 import {LagoonVaultBase} from "./LagoonVaultBase.sol";
 
-/// @title What the generations up to 0.4 share: deposits by request only, and the getters that Lagoon dropped in 0.5,
-/// when its code grew too long for them.
+/// @title Base of Lagoon 0.1 to 0.4, with deposits by request only and additional getters
+/// @notice Lagoon removed these getters in 0.5, because the contract's code became too large.
 abstract contract LagoonGetters is LagoonVaultBase {
     function _valuationStands() internal pure override returns (bool) {
         return false;

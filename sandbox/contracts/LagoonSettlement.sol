@@ -3,8 +3,10 @@ pragma solidity ^0.8.28;
 
 import {LagoonVaultBase} from "./LagoonVaultBase.sol";
 
-/// @title What the generations from 0.2 on share: the safe repeats the valuation it settles, shares can be claimed on the
-/// way to a redemption, and the `max*` views answer for claims, 0 while paused.
+/// @title Base of Lagoon 0.2 and later, in which the safe repeats the valuation that it settles
+/// @notice A settlement with a different valuation reverts. Users can claim shares and request their redemption in one
+/// call. The `max*` views return claimable amounts, and 0 while the vault is paused. A closed vault's redemption limits
+/// fall back to the share balance.
 abstract contract LagoonSettlement is LagoonVaultBase {
     function settleDeposit(uint256 newTotalAssets) external {
         _settleDeposit(newTotalAssets);
@@ -30,7 +32,7 @@ abstract contract LagoonSettlement is LagoonVaultBase {
         return uint40(_requestRedeem(sharesToRedeem, msg.sender, msg.sender));
     }
 
-    /// @dev From 0.5: asks for access; before, this is a way around the whitelist.
+    /// @dev Lagoon 0.5 and later check access here. Earlier versions do not, so the call bypasses the whitelist.
     function _requireMayClaimAndRequest() internal view virtual {}
 
     function maxDeposit(address controller) external view returns (uint256) {

@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {LagoonStorage} from "./LagoonStorage.sol";
 
-/// @title Every event and error of Lagoon vaults that a reader, an indexer or a wallet can meet.
+/// @title Events and errors of Lagoon vaults that readers, indexers and wallets can encounter
 abstract contract LagoonSignals is LagoonStorage {
     // Requests and claims
     event DepositRequest(
@@ -46,7 +46,7 @@ abstract contract LagoonSignals is LagoonStorage {
         uint256 sharesBurned
     );
 
-    // Fees; from 0.6 on
+    // Fees, in Lagoon 0.6 and later
     event FeeTaken(
         FeeType indexed feeType,
         uint256 shares,
@@ -57,7 +57,7 @@ abstract contract LagoonSignals is LagoonStorage {
     );
     event HaircutTaken(address indexed owner, uint256 shares, uint16 rate);
 
-    // The vault itself
+    // Vault state and access
     event StateUpdated(State state);
     event Paused(address account);
     event Unpaused(address account);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// @title The storage layout of Lagoon vaults.
-/// @notice Lagoon has no getter for most of this from 0.5.0 on, so readers take it from these ERC-7201 slots. The
-/// order of the fields is therefore as much of an interface as a function's selector.
+/// @title Storage layout of Lagoon vaults
+/// @notice Lagoon 0.5.0 and later have no getters for most of these fields, so readers load them from these ERC-7201
+/// slots. The order of the fields is therefore part of the interface, like a function selector.
 abstract contract LagoonStorage {
     enum State {
         Open,
@@ -45,7 +45,7 @@ abstract contract LagoonStorage {
         uint16 exitFeeRate;
     }
 
-    /// "hopper.storage.ERC7540"
+    /// ERC-7201 namespace "hopper.storage.ERC7540".
     struct Ledger {
         uint256 totalAssets;
         uint256 newTotalAssets;
@@ -71,7 +71,7 @@ abstract contract LagoonStorage {
         bool isAsyncOnly;
     }
 
-    /// "hopper.storage.Roles"
+    /// ERC-7201 namespace "hopper.storage.Roles".
     struct Roles {
         address whitelistManager;
         address feeReceiver;
@@ -82,12 +82,13 @@ abstract contract LagoonStorage {
         address superOperator;
     }
 
-    /// "hopper.storage.vault"
+    /// ERC-7201 namespace "hopper.storage.vault".
     struct Lifecycle {
         State state;
     }
 
-    /// "hopper.storage.Whitelistable"; up to 0.5 the second word is a flag that says whether the whitelist is active.
+    /// ERC-7201 namespace "hopper.storage.Whitelistable". Lagoon 0.5 and earlier have a flag for an active whitelist in
+    /// the second word.
     struct Access {
         mapping(address account => bool) isWhitelisted;
         AccessMode accessMode;
@@ -102,7 +103,7 @@ abstract contract LagoonStorage {
         uint16 haircutRate;
     }
 
-    /// "hopper.storage.FeeManager"
+    /// ERC-7201 namespace "hopper.storage.FeeManager".
     struct Fees {
         address feeRegistry;
         uint256 newRatesTimestamp;
@@ -113,12 +114,13 @@ abstract contract LagoonStorage {
         Rates oldRates;
     }
 
-    /// "openzeppelin.storage.Pausable"
+    /// ERC-7201 namespace "openzeppelin.storage.Pausable".
     struct Pause {
         bool paused;
     }
 
-    /// "vaultline.storage.Share": what Lagoon keeps in OpenZeppelin's namespaces and nobody reads by slot.
+    /// ERC-7201 namespace "vaultline.storage.Share". Lagoon keeps these fields in OpenZeppelin's namespaces, but no
+    /// reader loads them by slot.
     struct Share {
         string name;
         string symbol;

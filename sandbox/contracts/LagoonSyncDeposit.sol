@@ -6,8 +6,8 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 
 import {LagoonClaimsForOthers} from "./LagoonClaimsForOthers.sol";
 
-/// @title What 0.5 added: a settled valuation may stay valid for some time, and while it is, deposits give shares at
-/// once and requests are refused.
+/// @title Feature of Lagoon 0.5 and later: instant deposits while the settled valuation is valid
+/// @notice A settled valuation stays valid for `totalAssetsLifespan` seconds. Deposit requests revert during that time.
 abstract contract LagoonSyncDeposit is LagoonClaimsForOthers {
     using SafeERC20 for IERC20;
 

@@ -10,24 +10,28 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {LagoonSignals} from "./LagoonSignals.sol";
 import {PendingSilo} from "./PendingSilo.sol";
 
-/// @title What every generation of Lagoon-like vault does: requests, valuation, settlement, claims.
-/// @notice Written from the observed behaviour of Lagoon vaults, not from their source: same selectors, events,
-/// errors, numbering and storage, so that a client cannot tell the difference.
+/// @title Base of all Lagoon-like vaults, with requests, valuation, settlement and claims
+/// @notice It reproduces the observed behaviour of Lagoon vaults, not their source. Selectors, events, errors, ids and
+/// storage match, so that a client cannot tell the difference.
 ///
-/// A deposit lives so: `requestDeposit` moves assets to the silo under the current epoch's id; the valuation manager
-/// proposes a valuation, which closes the epoch; the safe settles, which mints shares to the vault itself at one rate
-/// for all; the controller claims its part with `deposit`. Redemptions mirror it. Deposit ids are odd, redeem ids even.
+/// A deposit has four steps:
+/// - `requestDeposit` moves assets to the silo under the current epoch's id.
+/// - The valuation manager proposes a valuation, which closes the epoch.
+/// - The safe settles, which mints shares to the vault at one rate for all requests.
+/// - The controller claims its shares with `deposit`.
+///
+/// Redemptions have the same steps. Deposit ids are odd, and redemption ids are even.
 abstract contract LagoonVaultBase is ERC20, LagoonSignals {
     using SafeERC20 for IERC20;
     using Math for uint256;
 
     uint256 internal constant BASIS_POINTS = 10_000;
     uint256 private constant YEAR = 365 days;
-    /// @dev The protocol's part of every fee, in basis points.
+    /// @dev The protocol receives this part of every fee, in basis points.
     uint256 private constant PROTOCOL_RATE = 1_000;
     uint256 private constant NO_PROPOSAL = type(uint256).max;
 
-    /// @dev Our own: Lagoon's `initialize` differs per version and only its factory calls it.
+    /// @dev Lagoon has no such struct. Its `initialize` differs per version, and only its factory calls it.
     struct InitialValues {
         IERC20Metadata asset;
         string name;
@@ -74,7 +78,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         emit StateUpdated(State.Open);
     }
 
-    // ------------------------------------------------------------------------------------------- who may, and when
+    // ---------------------------------------------------------------------------------------------- Access control
 
     modifier onlyOwner() {
         if (msg.sender != owner()) revert OwnableUnauthorizedAccount(msg.sender);
@@ -116,46 +120,46 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         _;
     }
 
-    // --------------------------------------------------------------------------- what a generation does differently
+    // ----------------------------------------------------------------------------------- Version-specific functions
 
     function _afterInitialize(InitialValues calldata initial) internal virtual {}
 
-    /// @dev From 0.5: whether the last settled valuation is still good for deposits at once.
+    /// @dev Returns true while the settled valuation allows instant deposits (Lagoon 0.5 and later).
     function _valuationStands() internal view virtual returns (bool);
 
-    /// @dev From 0.5: notes how long the valuation just settled will stand.
+    /// @dev Lagoon 0.5 and later start the validity period of the settled valuation here.
     function _renewValuation() internal virtual;
 
-    /// @dev From 0.6: refuses beyond the vault's cap.
+    /// @dev Lagoon 0.6 and later revert if the deposit would exceed the vault's cap.
     function _requireUnderCap(uint256 assets) internal view virtual {}
 
     function _requireMayRequest(address owner_, address controller) internal view virtual;
 
-    /// @dev From 0.5.1: also claims, and deposits taken back, ask for access.
+    /// @dev Lagoon 0.5.1 and later also check access for claims and for cancelled deposit requests.
     function _requireMayClaim(address receiver, address controller) internal view virtual {}
 
-    /// @dev From 0.6: a fee on entry, in basis points of the shares.
+    /// @dev Lagoon 0.6 and later charge an entry fee, in basis points of the shares.
     function _entryRate() internal view virtual returns (uint16) {
         return 0;
     }
 
-    /// @dev From 0.6: a fee on exit, in basis points of the shares.
+    /// @dev Lagoon 0.6 and later charge an exit fee, in basis points of the shares.
     function _exitRate() internal view virtual returns (uint16) {
         return 0;
     }
 
-    /// @dev From 0.6: fees are told apart.
+    /// @dev Lagoon 0.6 and later emit an event with the type of the fee.
     function _emitFeeTaken(FeeType feeType, uint256 shares, uint16 rate, uint40 settleId, uint256 protocolShares)
         internal
         virtual
     {}
 
-    /// @dev From 0.6: nothing is said when nobody referred.
+    /// @dev Lagoon 0.6 and later emit no `Referral` for a request with a zero referral address.
     function _emitReferral(address referral, address owner_, uint256 requestId, uint256 assets) internal virtual {
         emit Referral(referral, owner_, requestId, assets);
     }
 
-    // ------------------------------------------------------------------------------------------------ deposit requests
+    // ------------------------------------------------------------------------------------------------ Deposit requests
 
     function requestDeposit(uint256 assets, address controller, address owner_)
         external
@@ -200,7 +204,8 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         return epochId;
     }
 
-    /// @notice Takes the caller's request back, as long as no valuation was proposed since.
+    /// @notice Cancels the caller's request and returns its assets. It reverts after a valuation proposal closes the
+    /// epoch.
     function cancelRequestDeposit() external whenNotPaused {
         _cancelDepositRequest(msg.sender);
     }
@@ -212,12 +217,12 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         if (requestId != ledger.depositEpochId) revert RequestNotCancelable(requestId);
         uint256 assets = ledger.epochs[requestId].depositRequest[controller];
         ledger.epochs[requestId].depositRequest[controller] = 0;
-        // To the controller, also when somebody else's assets were requested with.
+        // The controller receives the assets, even if another account provided them.
         IERC20(asset()).safeTransferFrom(ledger.pendingSilo, controller, assets);
         emit DepositRequestCanceled(requestId, controller);
     }
 
-    // -------------------------------------------------------------------------------------------------- deposit claims
+    // -------------------------------------------------------------------------------------------------- Deposit claims
 
     function deposit(uint256 assets, address receiver) external returns (uint256 shares) {
         return _claimDeposit(assets, receiver, msg.sender);
@@ -282,9 +287,10 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         return shares.mulDiv(BASIS_POINTS, BASIS_POINTS - rate, Math.Rounding.Ceil);
     }
 
-    // ------------------------------------------------------------------------------------------------------------ fees
+    // ------------------------------------------------------------------------------------------------------------ Fees
 
-    /// @dev Mints a fee: the protocol's part to its registry, which stands for the receiver that it names.
+    /// @dev Mints the shares of a fee. The registry stands for the receiver that the real registry names for the
+    /// protocol.
     function _takeFee(FeeType feeType, uint256 shares, uint16 rate, uint40 settleId) internal {
         if (shares == 0) return;
         uint256 protocolShares = shares.mulDiv(PROTOCOL_RATE, BASIS_POINTS, Math.Rounding.Ceil);
@@ -293,7 +299,8 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         _emitFeeTaken(feeType, shares, rate, settleId, protocolShares);
     }
 
-    /// @dev For the time since the last valuation, and for what a share is worth above the highest it ever was.
+    /// @dev Charges the management fee for the time since the last charge. Charges the performance fee on the share
+    /// price above its previous maximum.
     function _takeValuationFees() private {
         Fees storage fees = _fees();
         Rates memory rates = fees.rates;
@@ -316,7 +323,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         fees.lastFeeTime = block.timestamp;
     }
 
-    // ----------------------------------------------------------------------------------------------------- redemptions
+    // ----------------------------------------------------------------------------------------------------- Redemptions
 
     function requestRedeem(uint256 shares, address controller, address owner_)
         external
@@ -399,7 +406,8 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         emit Withdraw(msg.sender, receiver, controller, assets, shares);
     }
 
-    /// @dev A closed vault holds its assets itself and pays without a request.
+    /// @dev A closed vault holds its assets and redeems without a request. The controller must claim a settled request
+    /// first.
     function _redeemsAtOnce(address controller) internal view returns (bool) {
         return _lifecycle().state == State.Closed && claimableRedeemRequest(0, controller) == 0;
     }
@@ -414,7 +422,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         emit Withdraw(msg.sender, receiver, owner_, assets, shares);
     }
 
-    // ---------------------------------------------------------------------------------------- valuation and settlement
+    // ---------------------------------------------------------------------------------------- Valuation and settlement
 
     /// @notice Proposes a valuation and closes the epochs that hold requests.
     function updateNewTotalAssets(uint256 newTotalAssets) external onlyValuationManager {
@@ -494,7 +502,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         uint256 shares = settlement.pendingShares;
         uint256 fee = _feeOn(shares, _exitRate());
         uint256 assets = convertToAssets(shares - fee);
-        // A safe that cannot pay leaves the redemptions pending; that is not an error.
+        // Redemptions stay pending, without an error, if the safe cannot pay them.
         if (assets == 0 || assets > IERC20(asset()).balanceOf(msg.sender)) return;
 
         (settlement.totalAssets, settlement.totalSupply) = (ledger.totalAssets, totalSupply());
@@ -510,7 +518,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         );
     }
 
-    // ------------------------------------------------------------------------------------------- closing and pausing
+    // ------------------------------------------------------------------------------------------- Closing and pausing
 
     function initiateClosing() external onlyOwner onlyOpen {
         if (_ledger().newTotalAssets != NO_PROPOSAL) _proposeAgain();
@@ -518,8 +526,8 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         emit StateUpdated(State.Closing);
     }
 
-    /// @dev From 0.2: a proposal made before the closing is made again, so that no request stays behind in an epoch
-    /// that nobody settles.
+    /// @dev Lagoon 0.2 and later repeat an open proposal before closing. The repeated proposal includes later requests,
+    /// whose epoch would otherwise never settle.
     function _proposeAgain() internal virtual {
         _propose(_ledger().newTotalAssets);
     }
@@ -548,7 +556,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         super._update(from, to, value);
     }
 
-    // ------------------------------------------------------------------------------------------------- what is pending
+    // ---------------------------------------------------------------------------------- Pending and claimable requests
 
     function pendingDepositRequest(uint256 requestId, address controller) public view returns (uint256 assets) {
         if (requestId == 0) requestId = _ledger().lastDepositRequestId[controller];
@@ -574,24 +582,24 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         return _ledger().epochs[uint40(requestId)].redeemRequest[controller];
     }
 
-    // ---------------------------------------------------------------------------------------------------- conversions
+    // ---------------------------------------------------------------------------------------------------- Conversions
 
-    /// @notice At the last settled valuation.
+    /// @notice Converts at the last settled valuation.
     function convertToShares(uint256 assets) public view returns (uint256) {
         return _sharesNow(assets, Math.Rounding.Floor);
     }
 
-    /// @notice At the last settled valuation.
+    /// @notice Converts at the last settled valuation.
     function convertToAssets(uint256 shares) public view returns (uint256) {
         return shares.mulDiv(_ledger().totalAssets + 1, totalSupply() + _virtualShares(), Math.Rounding.Floor);
     }
 
-    /// @notice At the rate of the request's settlement; about 1:1 while that did not happen.
+    /// @notice Converts at the rate of the request's settlement. The rate is 1:1 in whole tokens before the settlement.
     function convertToShares(uint256 assets, uint256 requestId) public view returns (uint256) {
         return _sharesAt(assets, uint40(requestId), Math.Rounding.Floor);
     }
 
-    /// @notice At the rate of the request's settlement; about 1:1 while that did not happen.
+    /// @notice Converts at the rate of the request's settlement. The rate is 1:1 in whole tokens before the settlement.
     function convertToAssets(uint256 shares, uint256 requestId) public view returns (uint256) {
         return _assetsAt(shares, uint40(requestId), Math.Rounding.Floor);
     }
@@ -634,7 +642,7 @@ abstract contract LagoonVaultBase is ERC20, LagoonSignals {
         revert ERC7540PreviewWithdrawDisabled();
     }
 
-    // ------------------------------------------------------------------------------------------- operators and facts
+    // ------------------------------------------------------------------------------------------- Operators and views
 
     function setOperator(address operator, bool approved) external whenNotPaused returns (bool) {
         _ledger().isOperator[msg.sender][operator] = approved;

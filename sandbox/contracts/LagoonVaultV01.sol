@@ -4,8 +4,9 @@ pragma solidity ^0.8.28;
 import {LagoonGetters} from "./LagoonGetters.sol";
 import {LagoonWhitelist} from "./LagoonWhitelist.sol";
 
-/// @title A vault like Lagoon 0.1: no `version()`, the safe settles without repeating the valuation, `maxMint` has no
-/// limit, and what is requested between the last proposal and the closing is lost.
+/// @title Vault like Lagoon 0.1
+/// @notice It has no `version()`, and `maxMint` has no limit. The safe settles without repeating the valuation.
+/// Requests made after the last proposal are lost when the vault closes.
 contract LagoonVaultV01 is LagoonWhitelist, LagoonGetters {
     function settleDeposit() external {
         _settleDeposit(_ledger().newTotalAssets);

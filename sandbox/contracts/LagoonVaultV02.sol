@@ -5,5 +5,6 @@ import {LagoonGetters} from "./LagoonGetters.sol";
 import {LagoonSettlement} from "./LagoonSettlement.sol";
 import {LagoonWhitelist} from "./LagoonWhitelist.sol";
 
-/// @title A vault like Lagoon 0.2: what 0.4 is, but nobody claims shares for others, and there is no `version()`.
+/// @title Vault like Lagoon 0.2
+/// @notice It equals 0.4, except that it has no `version()` and the safe cannot claim for controllers.
 contract LagoonVaultV02 is LagoonSettlement, LagoonWhitelist, LagoonGetters {}

@@ -5,7 +5,8 @@ import {LagoonClaimsForOthers} from "./LagoonClaimsForOthers.sol";
 import {LagoonGetters} from "./LagoonGetters.sol";
 import {LagoonWhitelist} from "./LagoonWhitelist.sol";
 
-/// @title A vault like Lagoon 0.4: asynchronous only, with getters for the silo and the last requests.
+/// @title Vault like Lagoon 0.4, with deposits by request only
+/// @notice It has getters for the silo and the last request ids.
 contract LagoonVaultV04 is LagoonClaimsForOthers, LagoonWhitelist, LagoonGetters {
     function version() external pure returns (string memory) {
         return "v0.4.0";

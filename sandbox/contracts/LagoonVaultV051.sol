@@ -5,8 +5,9 @@ import {LagoonVaultBase} from "./LagoonVaultBase.sol";
 import {LagoonVaultV05} from "./LagoonVaultV05.sol";
 import {LagoonWhitelist} from "./LagoonWhitelist.sol";
 
-/// @title A vault like Lagoon 0.5.1: the whitelist is asked for the owner and the controller of a request, and for the
-/// receiver and the controller of a claim, of a deposit at once and of one taken back.
+/// @title Vault like Lagoon 0.5.1, with more whitelist checks than 0.5
+/// @notice A request checks its owner and its controller. A claim checks its receiver and its controller. An instant
+/// deposit checks its sender and its receiver. A cancellation checks the controller.
 contract LagoonVaultV051 is LagoonVaultV05 {
     function _requireMayRequest(address owner_, address controller)
         internal

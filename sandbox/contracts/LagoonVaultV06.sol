@@ -6,8 +6,9 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 
 import {LagoonSyncDeposit} from "./LagoonSyncDeposit.sol";
 
-/// @title A vault like Lagoon 0.6: a cap, fees on entry and exit, redemptions at once with a haircut, a choice of what may
-/// be done at once, and access by blacklist or whitelist. Its roles have no getter any more.
+/// @title Vault like Lagoon 0.6
+/// @notice It has a cap, entry and exit fees, and instant redemptions with a haircut. The sync mode selects the instant
+/// operations. A blacklist or a whitelist controls access. The safe is the only role with a getter.
 contract LagoonVaultV06 is LagoonSyncDeposit {
     using SafeERC20 for IERC20;
 
@@ -30,7 +31,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         return "v0.6.0";
     }
 
-    // ------------------------------------------------------------------------------------------- requests and claims
+    // ------------------------------------------------------------------------------------------- Requests and claims
 
     function cancelRequestDeposit(address controller) external whenNotPaused onlyOperatorOf(controller) {
         _cancelDepositRequest(controller);
@@ -69,7 +70,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         assets = convertToAssets(shares - fee - haircut);
         if (assets < minimumAssets) revert BelowMinimumAssets(assets, minimumAssets);
 
-        // What the haircut keeps from the user stays in the safe until the next valuation counts it.
+        // The haircut stays in the safe until the next valuation includes it.
         _ledger().totalAssets -= convertToAssets(shares - fee);
         _burn(msg.sender, shares);
         _takeFee(FeeType.Exit, fee, rates.exitRate, 0);
@@ -113,7 +114,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         if (referral != address(0)) emit Referral(referral, owner_, requestId, assets);
     }
 
-    // -------------------------------------------------------------------------------------------------------- access
+    // -------------------------------------------------------------------------------------------------------- Access
 
     function _requireAllowed(address account) private view {
         if (!isAllowed(account)) revert AddressNotAllowed(account);
@@ -129,7 +130,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
     function _requireMayClaim(address receiver, address controller) internal view override {
         _requireAllowed(controller);
         _requireAllowed(receiver);
-        // The safe may claim for others, whether it is on the list or not.
+        // The safe may claim for others, even if the lists exclude it.
         if (msg.sender != safe()) _requireAllowed(msg.sender);
     }
 
@@ -179,7 +180,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         }
     }
 
-    // ------------------------------------------------------------------------------------------------------ settings
+    // ------------------------------------------------------------------------------------------------------ Settings
 
     function maxCap() external view returns (uint256) {
         return _ledger().maxCap;
@@ -203,7 +204,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         return _ledger().isAsyncOnly;
     }
 
-    /// @notice Ends deposits and redemptions at once, for ever.
+    /// @notice Disables `syncDeposit` and `syncRedeem` permanently.
     function activateAsyncOnly() external onlyOwner {
         _ledger().isAsyncOnly = true;
         _ledger().totalAssetsExpiration = 0;
@@ -221,7 +222,7 @@ contract LagoonVaultV06 is LagoonSyncDeposit {
         return _fees().rates;
     }
 
-    /// @notice Sets the fees, in basis points: on entry and exit at most 2 %, the haircut at most 20 %.
+    /// @notice Sets the fees, in basis points. Entry and exit fees are at most 2 %, and the haircut is at most 20 %.
     function updateRates(Rates calldata rates) external onlyOwner {
         _setRates(rates);
     }

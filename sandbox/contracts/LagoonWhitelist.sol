@@ -3,7 +3,8 @@ pragma solidity ^0.8.28;
 
 import {LagoonVaultBase} from "./LagoonVaultBase.sol";
 
-/// @title What the generations up to 0.5 share: a whitelist that is on or off, roles as a getter, two fee rates.
+/// @title Base of Lagoon 0.1 to 0.5, with an optional whitelist
+/// @notice `getRolesStorage` returns the roles, and `feeRates` returns two fee rates.
 abstract contract LagoonWhitelist is LagoonVaultBase {
     struct RolesView {
         address whitelistManager;
@@ -20,7 +21,7 @@ abstract contract LagoonWhitelist is LagoonVaultBase {
 
     event WhitelistDisabled();
 
-    /// @dev 0.5.0 and before ask for the owner of the assets only.
+    /// @dev Lagoon 0.5.0 and earlier check only the owner of the assets or shares.
     function _requireMayRequest(address owner_, address) internal view virtual override {
         if (!isWhitelisted(owner_)) revert NotWhitelisted();
     }

@@ -5,21 +5,21 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault that does not do what it says, in the way that its owner sets.
+/// @title ERC-4626 vault that breaks its promises in the way that `lie` selects
 contract LyingYieldVault is YieldVault {
     enum Lie {
         None,
-        /// Deposits give half of the shares that their preview says.
+        /// Deposits mint half of the shares that the preview promises.
         DepositPreview,
-        /// Redemptions pay half of the assets that their preview says.
+        /// Redemptions pay half of the assets that the preview promises.
         RedeemPreview,
-        /// Deposits give no shares.
+        /// Deposits mint no shares.
         NoShares,
-        /// The shares of a deposit go to the owner.
+        /// The shares of a deposit go to the vault's owner.
         SharesElsewhere,
-        /// By ERC-165 redemptions are requests; they are paid at once.
+        /// `supportsInterface` reports ERC-7540 redemption requests, but redemptions pay instantly.
         RequestsByName,
-        /// Redemptions take the shares and pay nothing.
+        /// Redemptions burn the shares and pay nothing.
         PaysNothing
     }
 

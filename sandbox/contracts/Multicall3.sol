@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// @title Our implementation of the Multicall3 interface.
-/// @notice Real chains have Multicall3 at 0xcA11bde05977b3631167028862bE2a173976CA11; a local chain gets this code there.
+/// @title Implementation of the Multicall3 interface for local chains
+/// @notice Real chains have Multicall3 at 0xcA11bde05977b3631167028862bE2a173976CA11. The sandbox writes this code to
+/// the same address.
 contract Multicall3 {
     struct Call {
         address target;

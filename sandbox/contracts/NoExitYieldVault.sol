@@ -5,7 +5,8 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault that takes deposits and never pays. Its limits do not tell.
+/// @title ERC-4626 vault that accepts deposits but never pays out
+/// @notice `maxWithdraw` and `maxRedeem` do not show this.
 contract NoExitYieldVault is YieldVault {
     error Locked();
 

@@ -4,9 +4,9 @@ pragma solidity ^0.8.28;
 import {ERC1967Utils} from "@openzeppelin/contracts/proxy/ERC1967/ERC1967Utils.sol";
 import {ERC1967Proxy} from "@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol";
 
-/// @title The proxy in front of every Lagoon-like vault.
-/// @notice Real Lagoon vaults are proxies, so a vault's version can change under its address. Here the admin changes
-/// it at once, by `upgradeTo`; the real ones wait some days.
+/// @title Upgradeable proxy of a Lagoon-like vault
+/// @notice Real Lagoon vaults are proxies, so a vault's version can change at the same address. The admin upgrades this
+/// proxy instantly with `upgradeTo`. Real upgrades take effect after some days.
 contract Proxy is ERC1967Proxy {
     error OnlyAdmin(address admin);
 
@@ -14,7 +14,7 @@ contract Proxy is ERC1967Proxy {
         ERC1967Utils.changeAdmin(admin);
     }
 
-    /// @notice Puts other code behind the vault's address; its storage stays.
+    /// @notice Replaces the vault's code and keeps its storage.
     function upgradeTo(address implementation) external {
         address admin = ERC1967Utils.getAdmin();
         if (msg.sender != admin) revert OnlyAdmin(admin);

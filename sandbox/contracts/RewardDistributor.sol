@@ -5,10 +5,10 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
-/// @title Pays rewards by Merkle trees, with the functions, events and errors of Merkl's Distributor that wallets meet.
-/// @notice Written from the published behaviour. It has no operators who claim for others, and disputes cost nothing.
-/// @dev Anyone posts, disputes and revokes trees: the chain is a local one. Its code is put at an address, so it has
-/// neither a constructor nor immutables.
+/// @title Merkle-tree reward distributor with the functions, events and errors of Merkl's Distributor that wallets need
+/// @notice It reproduces the published behaviour. It has no operators who claim for others, and disputes cost nothing.
+/// @dev Anyone may post, dispute and revoke trees because the chain is local. The sandbox writes the code directly to
+/// an address, so the contract has no constructor and no immutables.
 contract RewardDistributor {
     using SafeERC20 for IERC20;
 
@@ -23,16 +23,16 @@ contract RewardDistributor {
         bytes32 merkleRoot;
     }
 
-    /// @notice Hours from the next full hour after a tree is posted until it is effective.
+    /// @notice A tree takes effect this many hours after the next full hour.
     uint48 public constant disputePeriod = 2;
 
     MerkleTree public tree;
     MerkleTree public lastTree;
     uint48 public endOfDisputePeriod;
-    /// @notice Zero unless a dispute is open.
+    /// @notice The address is zero unless a dispute is open.
     address public disputer;
     mapping(address user => mapping(address token => Claim)) public claimed;
-    /// @notice The zero token stands for all tokens.
+    /// @notice The recipient of the zero token applies to all tokens without a recipient.
     mapping(address user => mapping(address token => address)) public claimRecipient;
     bool private _isEntered;
 
@@ -95,7 +95,7 @@ contract RewardDistributor {
         emit Disputed(reason);
     }
 
-    /// @notice Revokes the tree if the dispute is valid; else its dispute period begins anew.
+    /// @notice Revokes the tree if the dispute is valid. Otherwise its dispute period starts again.
     function resolveDispute(bool valid) external {
         if (disputer == address(0)) revert NoDispute();
         disputer = address(0);
@@ -109,7 +109,7 @@ contract RewardDistributor {
         _revoke();
     }
 
-    /// @notice Ends the dispute period in this block, so that the chain's clock need not move.
+    /// @notice Ends the dispute period in the current block, without a change of the chain's clock.
     /// @dev The real contract has no such function.
     function endDisputePeriod() external {
         endOfDisputePeriod = uint48(block.timestamp);

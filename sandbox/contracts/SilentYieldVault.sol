@@ -5,10 +5,11 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {IlliquidYieldVault} from "./IlliquidYieldVault.sol";
 
-/// @title An ERC-4626 vault in the manner of Morpho Vault V2: every limit is 0, whatever the vault would take or pay.
-/// @notice What is refused is refused by the asset's own error, where not enough of it is there.
+/// @title ERC-4626 vault in the style of Morpho Vault V2, whose limits are always 0
+/// @notice Deposits and withdrawals ignore these limits. A transfer that exceeds the available assets reverts with the
+/// asset's error.
 contract SilentYieldVault is IlliquidYieldVault {
-    /// @notice What Morpho's vaults are known by; here none is set.
+    /// @notice Clients recognise Morpho's vaults by this getter. The sandbox sets no adapter.
     address public constant liquidityAdapter = address(0);
 
     constructor(IERC20 asset_, string memory name_, string memory symbol_, address owner_)

@@ -5,7 +5,7 @@ import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 import {Address} from "@openzeppelin/contracts/utils/Address.sol";
 
-/// A wallet that is a contract: what its owner signs is its own signature (ERC-1271).
+/// @title Smart contract wallet whose valid signatures are its owner's (ERC-1271)
 contract SmartAccount is IERC1271 {
     address private immutable OWNER;
 
@@ -20,7 +20,7 @@ contract SmartAccount is IERC1271 {
     }
 }
 
-/// Deploys smart accounts to addresses that are known beforehand (ERC-6492).
+/// @title Factory of smart accounts at addresses that are known before deployment (ERC-6492)
 contract SmartAccountFactory {
     function create(address owner) external returns (address) {
         return address(new SmartAccount{salt: 0}(owner));
@@ -32,8 +32,9 @@ contract SmartAccountFactory {
     }
 }
 
-/// The code of an account that keeps its own key (EIP-7702). It executes several calls of its own, all or none, and what its
-/// key signs is its own signature (ERC-1271).
+/// @title Code that an externally owned account delegates to (EIP-7702)
+/// @notice Only the account itself may execute calls, and a batch of calls is atomic. Signatures of the account's key
+/// are valid (ERC-1271).
 contract DelegatedAccount is IERC1271 {
     struct Call {
         address to;

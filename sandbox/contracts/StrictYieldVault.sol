@@ -5,9 +5,9 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault in the manner of Euler's: it redeems no shares that are worth nothing, and takes the largest
-/// integer for the balance.
-/// @notice Its shares have six decimals more than the asset, so that few of them are worth nothing.
+/// @title ERC-4626 vault in the style of Euler
+/// @notice `redeem` reverts if the shares are worth no assets. It treats 2^256-1 as the whole balance. The shares have
+/// six more decimals than the asset, so that a few smallest units are worth nothing.
 contract StrictYieldVault is YieldVault {
     error E_ZeroAssets();
 

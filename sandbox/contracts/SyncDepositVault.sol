@@ -5,8 +5,9 @@ import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IER
 
 import {AsyncRedemptionVault} from "./AsyncRedemptionVault.sol";
 
-/// @title A vault with deposits at once and redemptions by request whose `Deposit` names the receiver of the shares first
-/// and the payer second, against ERC-4626, as Centrifuge's SyncDepositVault does.
+/// @title ERC-7540 vault in the style of Centrifuge's SyncDepositVault
+/// @notice Deposits are instant, and redemptions are by request. Its `Deposit` event has the receiver of the shares
+/// first and the payer second, against ERC-4626.
 contract SyncDepositVault is AsyncRedemptionVault {
     constructor(IERC20Metadata asset_, string memory name_, string memory symbol_, address manager_)
         AsyncRedemptionVault(asset_, name_, symbol_, manager_)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// @title A token with the two habits of USDT on Ethereum that break careless callers.
-/// @notice `transfer`, `transferFrom` and `approve` return nothing, and an allowance that is not zero can only be
-/// set to zero. Both refusals carry no reason, as the original's `require` and `throw` carry none.
-/// @dev Anyone may mint: the chain is a local one.
+/// @title Token with two habits of USDT on Ethereum that break careless callers
+/// @notice `transfer`, `transferFrom` and `approve` return nothing. A non-zero allowance can only change to zero.
+/// Reverts carry no reason, like those of the original.
+/// @dev Anyone may mint because the chain is local.
 contract TetherToken {
     string public name;
     string public symbol;
@@ -40,7 +40,7 @@ contract TetherToken {
     function transferFrom(address from, address to, uint256 amount) external {
         uint256 allowed = allowance[from][msg.sender];
         require(allowed >= amount);
-        // The original leaves an unlimited allowance as it is.
+        // The original does not reduce an unlimited allowance.
         if (allowed != type(uint256).max) allowance[from][msg.sender] = allowed - amount;
         _move(from, to, amount);
     }

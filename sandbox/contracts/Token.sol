@@ -3,12 +3,12 @@ pragma solidity ^0.8.28;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @title A plain ERC-20, standing for USDC (6 decimals) and DAI (18 decimals).
-/// @dev Anyone may mint and blacklist: the chain is a local one.
+/// @title Plain ERC-20 that stands for USDC (6 decimals) and DAI (18 decimals)
+/// @dev Anyone may mint and blacklist because the chain is local.
 contract Token is ERC20 {
     uint8 private immutable _decimals;
 
-    /// @notice Accounts that can neither send nor receive, as the issuer of USDC may decide.
+    /// @notice Blacklisted accounts can neither send nor receive, as with USDC.
     mapping(address account => bool) public isBlacklisted;
 
     constructor(string memory name_, string memory symbol_, uint8 decimals_) ERC20(name_, symbol_) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// @title The chain's coin as a token, with the functions and events of WETH9.
-/// @notice Written from the observed behaviour of WETH9: wrapping emits `Deposit` and no `Transfer`, refusals carry no
-/// reason, and an unlimited allowance stays as it is.
-/// @dev Its code is put at an address, so it has neither a constructor nor immutables.
+/// @title Wrapped native coin with the functions and events of WETH9
+/// @notice It reproduces the observed behaviour of WETH9. Wrapping emits `Deposit` and no `Transfer`. Reverts carry no
+/// reason. Transfers do not reduce an unlimited allowance.
+/// @dev The sandbox writes the code directly to an address, so the contract has no constructor and no immutables.
 contract WrappedEther {
     string public constant name = "Wrapped Ether";
     string public constant symbol = "WETH";

@@ -7,11 +7,11 @@ import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC4626} from "@openzeppelin/contracts/token/ERC20/extensions/ERC4626.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 
-/// @title A synchronous ERC-4626 vault, standing for the many vaults whose `deposit` gives shares at once.
-/// @notice Yield is added by sending the asset to the vault. The owner may pause deposits and withdrawals, and cap
-/// deposits; both show in `maxDeposit`, as ERC-4626 asks.
+/// @title Synchronous ERC-4626 vault that stands for the many vaults with instant deposits
+/// @notice Anyone can add yield by sending the asset to the vault. The owner may pause deposits and withdrawals, and
+/// cap deposits. `maxDeposit` reflects both, as ERC-4626 requires.
 contract YieldVault is ERC4626, Ownable, Pausable {
-    /// @notice Most assets that the vault may hold through deposits; 2^256-1 means no cap.
+    /// @notice Deposits may raise `totalAssets` to this amount at most. The value 2^256-1 means no cap.
     uint256 public depositCap = type(uint256).max;
 
     constructor(IERC20 asset_, string memory name_, string memory symbol_, address owner_)
@@ -52,7 +52,7 @@ contract YieldVault is ERC4626, Ownable, Pausable {
         return paused() ? 0 : super.maxRedeem(owner_);
     }
 
-    // The pause is asked first, so that a paused vault says EnforcedPause and not ERC4626ExceededMaxDeposit.
+    // `whenNotPaused` runs first, so that a paused vault reverts with EnforcedPause, not ERC4626ExceededMaxDeposit.
     function deposit(uint256 assets, address receiver) public virtual override whenNotPaused returns (uint256) {
         return super.deposit(assets, receiver);
     }

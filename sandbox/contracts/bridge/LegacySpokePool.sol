@@ -3,8 +3,9 @@ pragma solidity ^0.8.28;
 
 import {SpokePool} from "./SpokePool.sol";
 
-/// @title The pool as it spoke before its addresses became words: the same deposits and fills, in the old events.
-/// @notice Put at a pool's address, it makes history that today's pools no longer make.
+/// @title Bridge pool that emits the events from before addresses became bytes32
+/// @notice Deposits and fills are the same as in `SpokePool`. The sandbox installs it at a pool's address to create
+/// events that current pools no longer emit.
 contract LegacySpokePool is SpokePool {
     struct LegacyExecutionInfo {
         address updatedRecipient;
@@ -102,7 +103,7 @@ contract LegacySpokePool is SpokePool {
             _address(execution.recipient), execution.message, execution.amount, fillType
         );
         bytes memory data = abi.encode(fill);
-        // An event's data are its arguments, which in a struct's encoding stand behind one word.
+        // Event data has no offset word. The encoding of a dynamic struct starts with one, so this removes it.
         assembly ("memory-safe") {
             let length := sub(mload(data), 32)
             data := add(data, 32)

@@ -5,9 +5,9 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
-/// @title Makes the calls that a bridged deposit carries, with the bridged tokens.
-/// @notice Written from the observed behaviour of Across's handler, not from its source. Anyone may call it, pool or
-/// not: what is left on it, balance or allowance, belongs to whoever comes first.
+/// @title Handler that executes the calls in a bridged deposit's message with the bridged tokens
+/// @notice It reproduces the observed behaviour of Across's handler, not its source. Any account may call it, pool or
+/// not. The first caller can therefore take all remaining balances and allowances.
 contract MulticallHandler is ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
@@ -17,13 +17,15 @@ contract MulticallHandler is ReentrancyGuardTransient {
         uint256 value;
     }
 
-    /// @dev With a fallback the calls may fail and the tokens go there; without one a failing call reverts the fill.
+    /// @dev A fallback recipient receives the remaining tokens, and a failing call does not revert the fill. A zero
+    /// fallback recipient makes a failing call revert the fill.
     struct Instructions {
         Call[] calls;
         address fallbackRecipient;
     }
 
-    /// @dev Where in the calldata the handler's balance of a token (zero: of the native coin) goes.
+    /// @dev The handler writes its balance of `token` into the calldata at the byte `offset`. The zero token means the
+    /// native coin.
     struct Replacement {
         address token;
         uint256 offset;
@@ -52,7 +54,7 @@ contract MulticallHandler is ReentrancyGuardTransient {
             this.attemptCalls(instructions.calls);
             return;
         }
-        // A call to itself, so that what the first calls did is undone when a later one fails.
+        // The call to itself reverts all calls together if one of them fails.
         try this.attemptCalls(instructions.calls) {}
         catch {
             emit CallsFailed(instructions.calls, fallbackRecipient);
@@ -63,15 +65,16 @@ contract MulticallHandler is ReentrancyGuardTransient {
     function attemptCalls(Call[] memory calls) external onlySelf {
         for (uint256 i = 0; i < calls.length; i++) {
             Call memory call = calls[i];
-            // A plain account takes any calldata and does nothing with it: surely not what was meant.
+            // An account without code accepts any calldata and does nothing, which is surely a mistake.
             if (call.callData.length > 0 && call.target.code.length == 0) revert InvalidCall(i, calls);
             (bool success,) = call.target.call{value: call.value}(call.callData);
             if (!success) revert CallReverted(i, calls);
         }
     }
 
-    /// @notice A call with balances put in, to be made as one of the message's calls, with the handler as its target.
-    /// @dev What stands at an offset must be zero, because the balance is OR-ed into it.
+    /// @notice Calls `target` with the handler's balances in the calldata. A message makes this call with the handler
+    /// as its target.
+    /// @dev The 32 bytes at each offset must be zero, because the balance is OR-ed into them.
     function makeCallWithBalance(
         address target,
         bytes memory callData,
@@ -97,7 +100,8 @@ contract MulticallHandler is ReentrancyGuardTransient {
         if (!success) revert ReplacementCallFailed(callData);
     }
 
-    /// @notice Sends on what is left of any token, to be made as one of the message's calls.
+    /// @notice Sends the handler's remaining balance of any token. A message makes this call with the handler as its
+    /// target.
     function drainLeftoverTokens(address token, address payable destination) external onlySelf {
         _drain(token, destination);
     }

@@ -10,30 +10,31 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 
 import {SpokePoolSignals} from "./SpokePoolSignals.sol";
 
-/// @notice What a pool calls on a recipient that is a contract, when the deposit carries a message.
+/// @notice A pool calls this function on a recipient contract if the deposit carries a message.
 interface IMessageReceiver {
     function handleV3AcrossMessage(address token, uint256 amount, address relayer, bytes calldata message) external;
 }
 
-/// @notice The chain's coin as a token.
+/// @notice This token wraps the native coin.
 interface IWrappedCoin {
     function deposit() external payable;
     function withdraw(uint256 amount) external;
 }
 
-/// @title The bridge's pool: takes deposits on the origin chain, and hands out fills on the destination.
-/// @notice Written from the observed behaviour of Across's pools, not from their source: same selectors, events,
-/// errors and order of things, so that a client cannot tell the difference. Slow fills are not proved by the root of a
-/// bundle: the operator vouches for them.
-/// @dev Its code is put at an address, so it has neither a constructor nor immutables.
+/// @title Bridge pool that takes deposits on the origin chain and fills them on the destination chain
+/// @notice It reproduces the observed behaviour of Across's pools, not their source. Selectors, events, errors and
+/// their order match, so that a client cannot tell the difference. The operator vouches for slow fills, so they need no
+/// Merkle proof.
+/// @dev The sandbox writes the code directly to an address, so the contract has no constructor and no immutables.
 contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
-    /// @notice How old a quote may be at the deposit, in seconds.
+    /// @notice A quote may be at most this many seconds old at the deposit.
     uint32 public constant depositQuoteTimeBuffer = 3600;
-    /// @notice How far ahead of the deposit its deadline may be, in seconds.
+    /// @notice A fill deadline may be at most this many seconds after the deposit.
     uint32 public constant fillDeadlineBuffer = 21_600;
-    /// @notice Executes slow fills, brings the roots of bundles, and pauses: the relayer of the local chains.
+    /// @notice The operator executes slow fills, stores the roots of bundles and pauses the pool. It is the relayer of
+    /// the local chains.
     address public constant OPERATOR = 0xa0Ee7A142d267C1f36714E4a8F75612F20a79720;
 
     bytes4 private constant UNSAFE_DEPOSIT = bytes4(
@@ -41,29 +42,30 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
             "unsafeDeposit(bytes32,bytes32,bytes32,bytes32,uint256,uint256,uint256,bytes32,uint256,uint32,uint32,uint32,bytes)"
         )
     );
-    /// @notice What a depositor signs to have a deposit filled in another way, for the domain of the origin's chain id.
+    /// @notice A depositor signs this EIP-712 type to change how a deposit is filled. The domain has the chain id of
+    /// the origin chain.
     bytes32 public constant UPDATE_BYTES32_DEPOSIT_DETAILS_HASH = keccak256(
         "UpdateDepositDetails(uint256 depositId,uint256 originChainId,uint256 updatedOutputAmount,bytes32 updatedRecipient,bytes updatedMessage)"
     );
-    // Without the pool's address: the pools of both chains accept one signature.
+    // The domain has no contract address, so that the pools of both chains accept the same signature.
     bytes32 private constant DOMAIN_TYPE = keccak256("EIP712Domain(string name,string version,uint256 chainId)");
     bytes32 private constant DOMAIN_NAME = keccak256("ACROSS-V2");
     bytes32 private constant DOMAIN_VERSION = keccak256("1.0.0");
-    // Up to a year it is a period, above it a time.
+    // Exclusivity parameters up to one year are periods in seconds. Larger ones are timestamps.
     uint32 private constant LONGEST_EXCLUSIVITY = 31_536_000;
     uint256 private constant UNFILLED = 0;
     uint256 private constant SLOW_FILL_REQUESTED = 1;
     uint256 private constant FILLED = 2;
 
-    /// @notice How many deposits had the pool choose their id; the id of the next such one.
+    /// @notice The pool chose the ids of this many deposits. The next such deposit receives this number as its id.
     uint32 public numberOfDeposits;
     bool public pausedDeposits;
     bool public pausedFills;
-    /// @notice The token as which the pool takes and holds the chain's coin; zero where it takes no coin.
+    /// @notice The pool holds the native coin as this token. The zero address means that it takes no native coin.
     address public wrappedNativeToken;
-    /// @notice By relay hash: 0 not filled, 1 slow fill requested, 2 filled.
+    /// @notice A relay hash maps to 0 (not filled), 1 (slow fill requested) or 2 (filled).
     mapping(bytes32 relayHash => uint256) public fillStatuses;
-    /// @notice The roots of the bundles that were brought here, by their id.
+    /// @notice The index of a root bundle is its id.
     RootBundle[] public rootBundles;
     mapping(uint32 rootBundleId => mapping(uint32 leafId => bool)) private _claimed;
     mapping(address token => mapping(address account => uint256)) private _deferred;
@@ -104,10 +106,10 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         _;
     }
 
-    /// @notice Takes the coin that the wrapped token pays out.
+    /// @notice Accepts the native coin that the wrapped token pays out.
     receive() external payable {}
 
-    // ------------------------------------------------------------------------------------------------------- deposits
+    // ------------------------------------------------------------------------------------------------------- Deposits
 
     function deposit(
         bytes32 depositor,
@@ -170,7 +172,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         );
     }
 
-    /// @notice A deposit as of now, with its deadline `fillDeadlineOffset` seconds ahead.
+    /// @notice Deposits with the current time as quote time. The fill deadline is `fillDeadlineOffset` seconds later.
     function depositNow(
         bytes32 depositor,
         bytes32 recipient,
@@ -229,8 +231,8 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         );
     }
 
-    /// @notice `unsafeDeposit`: a deposit whose id the depositor knows beforehand, by `getUnsafeDepositId`.
-    /// @dev Its parameters are more than the stack holds, so they are read where they lie.
+    /// @notice Handles `unsafeDeposit`. The depositor can compute the id beforehand with `getUnsafeDepositId`.
+    /// @dev The parameters exceed the stack limit, so the function reads them directly from calldata.
     fallback() external payable nonReentrant whenDepositsRun {
         if (msg.sig != UNSAFE_DEPOSIT) revert();
         UnsafeDeposit calldata asked;
@@ -275,7 +277,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
             if (made.exclusiveRelayer == bytes32(0)) revert InvalidExclusiveRelayer();
             if (made.exclusivityDeadline <= LONGEST_EXCLUSIVITY) made.exclusivityDeadline += uint32(time);
         }
-        // Where it goes is not checked, as the real pool does not: a deposit to nowhere is stranded.
+        // The pool does not check the destination, like the real pool. A deposit to an unknown destination is stranded.
         address token = _address(made.inputToken);
         if (msg.value == 0) {
             IERC20(token).safeTransferFrom(msg.sender, address(this), made.inputAmount);
@@ -286,7 +288,8 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         _emitDeposit(made);
     }
 
-    /// @notice Tells relayers that the depositor takes less, elsewhere or with another message. Nobody must follow it.
+    /// @notice Tells relayers that the depositor accepts a smaller amount, another recipient or another message.
+    /// Relayers may ignore it.
     function speedUpDeposit(
         bytes32 depositor,
         uint256 depositId,
@@ -345,7 +348,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         }
     }
 
-    // ---------------------------------------------------------------------------------------------------------- fills
+    // ---------------------------------------------------------------------------------------------------------- Fills
 
     function fillRelay(V3RelayData calldata relayData, uint256 repaymentChainId, bytes32 repaymentAddress)
         external
@@ -357,7 +360,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         _fill(relayData, execution, repaymentChainId, repaymentAddress, false);
     }
 
-    /// @notice A fill as the depositor agreed to since. It is the same deposit's, which is filled by it.
+    /// @notice Fills a deposit with values that the depositor signed later. The fill counts for the original deposit.
     function fillRelayWithUpdatedDeposit(
         V3RelayData calldata relayData,
         uint256 repaymentChainId,
@@ -375,7 +378,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         _fill(relayData, execution, repaymentChainId, repaymentAddress, false);
     }
 
-    /// @notice Asks that the pool itself fills, later and with an amount of its own choice.
+    /// @notice Asks the pool to fill the deposit later from its own tokens. The operator chooses the amount.
     function requestSlowFill(V3RelayData calldata relayData) external nonReentrant whenFillsRun {
         if (_isExclusive(relayData)) revert NoSlowFillsInExclusivityWindow();
         if (relayData.fillDeadline < getCurrentTime()) revert ExpiredFillDeadline();
@@ -385,7 +388,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         _emitSlowFillRequest(relayData);
     }
 
-    /// @notice A fill from the pool's own tokens. Nobody is repaid, so the relayer in its event is zero.
+    /// @notice Fills a deposit from the pool's own tokens. The relayer in the event is zero, because nobody is repaid.
     function executeSlowRelayLeaf(V3SlowFill calldata slowFillLeaf, uint32, bytes32[] calldata)
         external
         nonReentrant
@@ -414,13 +417,13 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         FillType fillType = isSlow
             ? FillType.SlowFill
             : status == SLOW_FILL_REQUESTED ? FillType.ReplacedSlowFill : FillType.FastFill;
-        // Before the tokens move: everything that a fill causes stands behind its event.
+        // The fill event precedes the token transfers, so that all other events of the fill follow it.
         _emitFill(relayData, repaymentChainId, relayer, execution, fillType);
 
         address recipient = _address(execution.recipient);
         address token = _address(relayData.outputToken);
         if (token == wrappedNativeToken && recipient.code.length == 0) {
-            // A plain account is paid in the chain's coin.
+            // A recipient without code receives the native coin.
             if (!isSlow) IERC20(token).safeTransferFrom(msg.sender, address(this), execution.amount);
             IWrappedCoin(token).withdraw(execution.amount);
             (bool success,) = recipient.call{value: execution.amount}("");
@@ -444,17 +447,17 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         return keccak256(abi.encode(relayData, block.chainid));
     }
 
-    // -------------------------------------------------------------------------------------------------------- refunds
+    // -------------------------------------------------------------------------------------------------------- Refunds
 
-    /// @notice Brings the roots of a bundle, which prove its leaves; its id is the number of those before it.
+    /// @notice Stores the Merkle roots that prove the leaves of a bundle. The id is the number of earlier bundles.
     function relayRootBundle(bytes32 relayerRefundRoot, bytes32 slowRelayRoot) external onlyOperator {
         emit RelayedRootBundle(uint32(rootBundles.length), relayerRefundRoot, slowRelayRoot);
         rootBundles.push(RootBundle(slowRelayRoot, relayerRefundRoot));
     }
 
-    /// @notice Pays relayers their due, and depositors of expired deposits their deposits; anybody may call it.
-    /// @dev All or none where the pool holds too little. A token that refuses an account holds up no other: what that
-    /// account was to get is kept for it, and the event says so of the whole leaf.
+    /// @notice Repays relayers, and refunds depositors whose deposits expired. Anyone may call it.
+    /// @dev It reverts if the pool holds too little. A token that rejects one account does not block the others. The
+    /// pool keeps the amount of the rejected account, and the event sets `deferredRefunds` for the whole leaf.
     function executeRelayerRefundLeaf(
         uint32 rootBundleId,
         RelayerRefundLeaf calldata relayerRefundLeaf,
@@ -500,7 +503,7 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         }
     }
 
-    /// @notice Pays the caller what was kept for it, to any account.
+    /// @notice Pays the caller's deferred refund to `refundAddress`.
     function claimRelayerRefund(bytes32 l2TokenAddress, bytes32 refundAddress) external {
         address token = _address(l2TokenAddress);
         uint256 amount = _deferred[token][msg.sender];
@@ -514,9 +517,9 @@ contract SpokePool is SpokePoolSignals, ReentrancyGuardTransient {
         return _deferred[l2TokenAddress][refundAddress];
     }
 
-    // ------------------------------------------------------------------------------------------------------- the rest
+    // ------------------------------------------------------------------------------------------------ Other functions
 
-    /// @notice Several calls in one transaction; when one reverts, all do.
+    /// @notice Executes several calls in one transaction. All revert if one reverts.
     function multicall(bytes[] calldata data) external returns (bytes[] memory results) {
         results = new bytes[](data.length);
         for (uint256 i = 0; i < data.length; i++) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// @title What the bridge's pool says: its shapes, its errors and its events.
-/// @notice An older pool spoke of the same things in other events; see `LegacySpokePool`.
+/// @title Structs, errors and events of the bridge pool
+/// @notice `LegacySpokePool` emits older events with the same content.
 abstract contract SpokePoolSignals {
-    /// @dev A deposit and, on the other chain, what must be filled. Accounts and tokens are words, for chains whose
-    /// addresses are longer than ours.
+    /// @dev A fill must match this data of the deposit. Accounts and tokens are bytes32, because some chains have
+    /// addresses longer than 20 bytes.
     struct V3RelayData {
         bytes32 depositor;
         bytes32 recipient;
@@ -36,14 +36,14 @@ abstract contract SpokePoolSignals {
         address[] refundAddresses;
     }
 
-    /// @dev Replaced: a relayer was faster than the slow fill that had been asked for.
+    /// @dev `ReplacedSlowFill` means that a relayer filled before the requested slow fill.
     enum FillType {
         FastFill,
         ReplacedSlowFill,
         SlowFill
     }
 
-    /// @dev What a fill does: what was deposited for, or what the depositor agreed to since.
+    /// @dev The values of a fill come from the deposit, a later signed update or a slow fill leaf.
     struct Execution {
         bytes32 recipient;
         uint256 amount;
@@ -162,7 +162,7 @@ abstract contract SpokePoolSignals {
     event RelayedRootBundle(
         uint32 indexed rootBundleId, bytes32 indexed relayerRefundRoot, bytes32 indexed slowRelayRoot
     );
-    /// @dev The refund was the caller's; it went to `refundAddress`.
+    /// @dev The refund belonged to `caller` and went to `refundAddress`.
     event ClaimedRelayerRefund(
         bytes32 indexed l2TokenAddress, bytes32 indexed refundAddress, uint256 amount, address indexed caller
     );
@@ -194,7 +194,7 @@ abstract contract SpokePoolSignals {
         Execution memory execution,
         FillType fillType
     ) internal virtual {
-        // More arguments than the stack holds. They are words, so the halves joined are the whole.
+        // The arguments exceed the stack limit. All are static, so the two encodings joined equal the full encoding.
         bytes memory data = bytes.concat(
             abi.encode(
                 relayData.inputToken,
