@@ -37,7 +37,7 @@ contract RewardDistributor {
     bool private _isEntered;
 
     event Claimed(address indexed user, address indexed token, uint256 amount);
-    event ClaimRecipientUpdated(address indexed user, address indexed recipient, address indexed token);
+    event ClaimRecipientUpdated(address indexed user, address indexed token, address indexed recipient);
     event TreeUpdated(bytes32 merkleRoot, bytes32 ipfsHash, uint48 endOfDisputePeriod);
     event Disputed(string reason);
     event DisputeResolved(bool valid);
@@ -77,6 +77,7 @@ contract RewardDistributor {
 
     function setClaimRecipient(address recipient, address token) external {
         claimRecipient[msg.sender][token] = recipient;
+        // The real contract swaps the last two arguments of its own event too.
         emit ClaimRecipientUpdated(msg.sender, recipient, token);
     }
 
