@@ -230,7 +230,8 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
     // A response that cannot be parsed may be what the contract really returns. The second host's response shows it, so
     // no third host starts before.
     const isUnparsed = done.some(({ failure, atFault }) => failure && atFault.size === 0)
-    if (running.size < (first || isUnparsed ? 1 : 2) && start()) continue
+    const neededAttempts = first || isUnparsed ? 1 : 2
+    if (running.size < neededAttempts && start()) continue
     if (running.size === 0) break
     const wait = first && !isHedged && sleep(Math.max(first.took, MIN_HEDGE_MS), SLOW, { ref: false })
     if ((await Promise.race([...running.keys(), ...(wait ? [wait] : [])])) === SLOW) {

@@ -148,8 +148,9 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
 
   /**
    * Reads contracts, each at one block: the latest, or `at`. Sends `extraCalls` in the same HTTP request. Takes one
-   * eth_call for every 100 contracts, and one more if any storage is read: it overrides the contracts' code. A second HTTP request is needed only if
-   * these two calls ran at different blocks, or if the node refuses state overrides. Throws AppError `upstream_*`.
+   * eth_call for every 100 contracts, and one more if any storage is read: there a small program replaces the
+   * contracts' code. A second HTTP request is needed only if these two calls ran at different blocks, or if the node
+   * refuses state overrides. Throws AppError `upstream_*`.
    */
   async function read<T>(plans: readonly ReadPlan<T>[], options: ReadOptions = {}): Promise<ReadResult<T>> {
     const { groups, ...others } = await readCalls(plans, options)

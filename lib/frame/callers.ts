@@ -71,7 +71,7 @@ export function createCallerLookup(
     const paidBy =
       (all: readonly Payer[]): PayFor =>
       (units, purpose = 'sources') => {
-        // An endpoint with a budget of its own also has a budget of its own for quotes.
+        // Only withdrawals have a budget of their own, and so they also have one for quotes (meter.ts).
         const payment: Charge = {
           payers: all,
           rate,

@@ -40,7 +40,7 @@ type Frame<C extends EndpointContract> = {
 /**
  * Builds the Lambda handler of an HTTP endpoint (API Gateway HTTP API, payload version 2) from its contract.
  * `buildRespond` gets the services that the providers build, and returns the function that responds to a request. The
- * services are built once per container, while the caller of its first request is looked up. This caller may be
+ * services are built once per container and again after a secret changes, while the caller of its first request is looked up. This caller may be
  * unknown, so building services must not call a chain or an external service.
  */
 export function endpoint<const C extends EndpointContract, P extends Providers<C>>(

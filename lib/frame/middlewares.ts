@@ -159,8 +159,8 @@ export function callerIdentification(
       const { findSession, ...caller } = await (await getCallerLookup())(event)
       Object.assign(event, caller)
       if (scope && !caller.limits?.scopes.includes(scope)) throw new AppError('insufficient_scope')
-      // A race with `undefined` throws only if the charge has rejected by now. It has if this container knows
-      // that the rate limit is used up. The endpoint then does not start.
+      // The charge has already rejected if this container knows that the rate limit is used up. Then this race throws,
+      // and the endpoint does not start.
       await Promise.race([caller.admission, undefined])
       const [ofUser] = await Promise.all([
         findSession?.(),

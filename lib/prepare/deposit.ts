@@ -38,6 +38,7 @@ export async function prepareDeposit(reader: ChainReader, request: VaultDeposit)
       candidates: (['none', 'exact', 'reset'] as const).map((needed) =>
         draftOf(needed, OPERATIONS[vault.protocol].deposits),
       ),
+      // A deposit that reverts is returned too, with that status. So only the approvals decide between drafts.
       choose: async ({ value: depositTerms }) => {
         const operation = findDepositOperation(vault, depositTerms.choose(amount))
         const drafts = listApprovalPlans(amount, depositTerms.allowance).map((needed) => draftOf(needed, [operation]))

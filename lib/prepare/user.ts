@@ -10,7 +10,7 @@ type OtherChain = { readonly chainId: number; readonly token: Address }
  * Throws `missing_or_invalid_user_address` if the account is a contract of the vault or the bridge. No user controls
  * such an address. Funds sent there are lost, or anyone can take them.
  */
-export function refuseContractAsUser(
+export function refuseKnownContractAsUser(
   account: Address,
   { chainId, address, asset, shareToken }: Pick<Vault, 'chainId' | 'address' | 'asset' | 'shareToken'>,
   other?: OtherChain,

@@ -50,7 +50,7 @@ type Pinnable = Pick<TokenizedVault, 'address' | 'shareToken' | 'shareDecimals'>
 
 /**
  * Value of one whole share in the asset's smallest unit, and the supply of shares. A null price means that the call
- * returned no data, as calls of an address without code do.
+ * returned no data, as calls of an address without code do. Undefined means that the call failed.
  */
 type Price = { readonly price: bigint | null | undefined; readonly supply: bigint | undefined }
 

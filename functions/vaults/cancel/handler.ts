@@ -3,7 +3,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { prepareCancellation } from '../../../lib/prepare/cancel.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
-import { refuseContractAsUser } from '../../../lib/prepare/user.ts'
+import { refuseKnownContractAsUser } from '../../../lib/prepare/user.ts'
 import { agree, now, records, type Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
@@ -12,7 +12,7 @@ function buildCancellation({ agree, records, now }: Services<'agree' | 'records'
   return ({ client, body }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const { userAddress: account, kind } = body
-    refuseContractAsUser(account, vault)
+    refuseKnownContractAsUser(account, vault)
     return agree(
       [vault.chainId],
       async (getReader) => {

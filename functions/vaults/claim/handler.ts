@@ -4,7 +4,7 @@ import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { prepareClaim } from '../../../lib/prepare/claim.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
-import { refuseContractAsUser } from '../../../lib/prepare/user.ts'
+import { refuseKnownContractAsUser } from '../../../lib/prepare/user.ts'
 import { agree, bridge, quotes, type Services } from '../../../lib/services.ts'
 import { findVault } from '../../../lib/vaults/vault.ts'
 import { contract } from './contract.ts'
@@ -13,7 +13,7 @@ function buildClaim({ agree, bridge, quotes }: Services<'agree' | 'bridge' | 'qu
   return async ({ client, body, payFor }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
-    refuseContractAsUser(body.userAddress, vault, destination)
+    refuseKnownContractAsUser(body.userAddress, vault, destination)
     const [account, services] = [body.userAddress, bridge({ payFor })]
     const reply = await agree(
       [vault.chainId, destination?.chainId ?? vault.chainId],

@@ -7,7 +7,7 @@ import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
 import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
-import { refuseContractAsUser } from '../../../lib/prepare/user.ts'
+import { refuseKnownContractAsUser } from '../../../lib/prepare/user.ts'
 import type { ContractTerms } from '../../../lib/protocols/terms.ts'
 import { agree, bridge, pins, quotes, records, type Services } from '../../../lib/services.ts'
 import { buildResponseTerms } from '../../../lib/vaults/terms.ts'
@@ -28,7 +28,7 @@ function buildDeposit({
     // Deposit limits of API keys name only wrapped tokens, such as WETH. So a native coin is checked as its wrapped
     // token.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
-    refuseContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
+    refuseKnownContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
     // `recorded` has the waiting times until past settlements, which are an optional part of the vault's terms. If they
     // cannot be read, the deposit is still prepared.
     const recorded = records.recallProgress([vault]).catch(() => [])

@@ -3,7 +3,7 @@ import { rememberQuote } from '../../../lib/bridge/remember-quote.ts'
 import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
-import { refuseContractAsUser } from '../../../lib/prepare/user.ts'
+import { refuseKnownContractAsUser } from '../../../lib/prepare/user.ts'
 import { prepareWithdrawal } from '../../../lib/prepare/withdraw.ts'
 import type { WithdrawalAmount } from '../../../lib/protocols/protocol.ts'
 import { agree, bridge, quotes, type Services } from '../../../lib/services.ts'
@@ -14,7 +14,7 @@ function buildWithdrawal({ agree, bridge, quotes }: Services<'agree' | 'bridge' 
   return async ({ client, body, payFor }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
     const vault = findVault(client.vaults, body.vaultAddress, body.chainId)
     const destination = findDestination(body, vault)
-    refuseContractAsUser(body.userAddress, vault, destination)
+    refuseKnownContractAsUser(body.userAddress, vault, destination)
     const [account, services] = [body.userAddress, bridge({ payFor })]
     const reply = await agree(
       [vault.chainId, destination?.chainId ?? vault.chainId],

@@ -15,6 +15,7 @@ const requestDeposit: DepositOperation = {
     const call = decodeCall(lagoonAbi, data)
     if (call?.functionName !== 'requestDeposit') return undefined
     const [amount, receiver, payer] = call.args
+    // An overload has a referral as its fourth argument. This service never uses it.
     return { amount, receiver, payer, hasReferral: call.args.length > 3 }
   },
   parseTakenDeposit(log) {

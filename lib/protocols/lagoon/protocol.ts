@@ -7,7 +7,7 @@ import { buildLagoonSnapshot } from './account.ts'
 import { chooseLagoonDeposit, computeLagoonRoom } from './deposit.ts'
 import { lagoonBooks } from './ledger.ts'
 import { readLagoonCancelTerms, readLagoonClaimTerms } from './requests.ts'
-import { NO_CAP, readLagoonAccount, readLagoonSafe, readLagoonState } from './state.ts'
+import { NO_CAP, readLagoonAccount, readTakeableFromSafe, readLagoonState } from './state.ts'
 import { buildLagoonTerms, estimateLagoonDeposit } from './terms.ts'
 import type { LagoonVault } from './vault.ts'
 import { readLagoonWithdrawalTerms } from './withdrawal.ts'
@@ -33,12 +33,12 @@ export const lagoon: Protocol<LagoonVault> = {
       }
     }),
   overview: (vault) =>
-    mapReadPlan(joinReadPlans(readLagoonState(vault), readLagoonSafe(vault)), ([lagoonState, computeInSafe]) => {
+    mapReadPlan(joinReadPlans(readLagoonState(vault), readTakeableFromSafe(vault)), ([lagoonState, computeTakeable]) => {
       const { vaultState, generation, maxCap } = lagoonState
       return {
         sharePrice: vaultState.sharePrice ?? undefined,
         hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
-        terms: buildLagoonTerms(lagoonState, computeInSafe(lagoonState)),
+        terms: buildLagoonTerms(lagoonState, computeTakeable(lagoonState)),
         state: vaultState,
       }
     }),
@@ -47,11 +47,11 @@ export const lagoon: Protocol<LagoonVault> = {
     mapReadPlan(readLagoonAccount(vault, account), (snapshot) => buildLagoonSnapshot(vault, snapshot)),
   depositTerms: (vault, account, _, payer) =>
     mapReadPlan(
-      joinReadPlans(readLagoonAccount(vault, account, payer), readLagoonSafe(vault)),
-      ([snapshot, computeInSafe]) => {
+      joinReadPlans(readLagoonAccount(vault, account, payer), readTakeableFromSafe(vault)),
+      ([snapshot, computeTakeable]) => {
         const { state, account: holder } = snapshot
         return {
-          terms: buildLagoonTerms(state, computeInSafe(state)),
+          terms: buildLagoonTerms(state, computeTakeable(state)),
           allowance: requireValue(holder.allowance),
           room: () => computeLagoonRoom(state),
           ...estimateLagoonDeposit(vault, state),

@@ -134,7 +134,7 @@ export function readLagoonAccount(
  * Reads the assets that the vault can take from its safe, the account that holds the vault's assets; undefined if
  * unknown. The plan's value is a function of the vault's state, because the state says whether the safe is still the same.
  */
-export function readLagoonSafe({
+export function readTakeableFromSafe({
   address,
   asset,
   safe,
@@ -153,6 +153,8 @@ export function readLagoonSafe({
 
 function vaultReads(vault: ReadableVault) {
   const { address, asset } = vault
+  // The silo is the contract that holds pending requests. While it is unknown, any address serves, because `parseVault`
+  // then ignores the balances.
   const silo = vault.pendingSilo ?? address
   return {
     address,

@@ -11,7 +11,7 @@ import {
   type LagoonState,
   readClaimableShares,
   readLagoonAccount,
-  readLagoonSafe,
+  readTakeableFromSafe,
   readRedeemableAssets,
   sharesBeforeFee,
   virtualShares,
@@ -43,7 +43,7 @@ export function readLagoonWithdrawalTerms(
   amount: WithdrawalAmount,
 ): ReadPlan<FollowUpRead<WithdrawalTerms>> {
   return mapReadPlan(
-    joinReadPlans(readLagoonAccount(vault, account), readLagoonSafe(vault)),
+    joinReadPlans(readLagoonAccount(vault, account), readTakeableFromSafe(vault)),
     ([snapshot, safe]) =>
       async (reader, at) => {
         const { state, account } = snapshot
