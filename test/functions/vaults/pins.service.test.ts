@@ -302,7 +302,7 @@ describe('Once the job has seen that a vault has changed,', () => {
     await vault.upgrade('0.5.1')
     const { lines } = captureLogs()
     expect((await runJob(vault)).changedVaults).toBe(before + 1)
-    const differences = { namesPinned: false, beyond: 'same', pinnedPrice: '1000000', price: '1000000' }
+    const differences = { pointsToPinned: false, beyond: 'same', pinnedPrice: '1000000', price: '1000000' }
     expect(lines).toContainEqual(expect.objectContaining({ vault: vault.address, ...differences }))
     expect((await runJob(vault)).changedVaults).toBe(before + 1)
     expect(await hasChanged(service, vault)).toBe(true)
