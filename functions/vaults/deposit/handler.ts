@@ -28,7 +28,11 @@ function buildDeposit({
     // Deposit limits of API keys name only wrapped tokens, such as WETH. So a native coin is checked as its wrapped
     // token.
     requireAllowedDeposit(limits, { chainId: paidOn, asset: toBridgedToken(paidOn, srcToken ?? vault.asset), amount })
-    refuseKnownContractAsUser(account, vault, srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined)
+    refuseKnownContractAsUser(
+      account,
+      vault,
+      srcChainId && srcToken ? { chainId: srcChainId, token: srcToken } : undefined,
+    )
     // `recorded` has the waiting times until past settlements, which are an optional part of the vault's terms. If they
     // cannot be read, the deposit is still prepared.
     const recorded = records.recallProgress([vault]).catch(() => [])

@@ -7,7 +7,7 @@ import { buildLagoonSnapshot } from './account.ts'
 import { chooseLagoonDeposit, computeLagoonRoom } from './deposit.ts'
 import { lagoonBooks } from './ledger.ts'
 import { readLagoonCancelTerms, readLagoonClaimTerms } from './requests.ts'
-import { NO_CAP, readLagoonAccount, readTakeableFromSafe, readLagoonState } from './state.ts'
+import { NO_CAP, readLagoonAccount, readLagoonState, readTakeableFromSafe } from './state.ts'
 import { buildLagoonTerms, estimateLagoonDeposit } from './terms.ts'
 import type { LagoonVault } from './vault.ts'
 import { readLagoonWithdrawalTerms } from './withdrawal.ts'
@@ -33,15 +33,18 @@ export const lagoon: Protocol<LagoonVault> = {
       }
     }),
   overview: (vault) =>
-    mapReadPlan(joinReadPlans(readLagoonState(vault), readTakeableFromSafe(vault)), ([lagoonState, computeTakeable]) => {
-      const { vaultState, generation, maxCap } = lagoonState
-      return {
-        sharePrice: vaultState.sharePrice ?? undefined,
-        hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
-        terms: buildLagoonTerms(lagoonState, computeTakeable(lagoonState)),
-        state: vaultState,
-      }
-    }),
+    mapReadPlan(
+      joinReadPlans(readLagoonState(vault), readTakeableFromSafe(vault)),
+      ([lagoonState, computeTakeable]) => {
+        const { vaultState, generation, maxCap } = lagoonState
+        return {
+          sharePrice: vaultState.sharePrice ?? undefined,
+          hasCap: generation === 'unknown' ? undefined : maxCap !== undefined && maxCap !== NO_CAP,
+          terms: buildLagoonTerms(lagoonState, computeTakeable(lagoonState)),
+          state: vaultState,
+        }
+      },
+    ),
   roles: ({ safe, valuationManager }) => ({ safe, valuationManager }),
   account: (vault, account) =>
     mapReadPlan(readLagoonAccount(vault, account), (snapshot) => buildLagoonSnapshot(vault, snapshot)),

@@ -11,8 +11,8 @@ import {
   type LagoonState,
   readClaimableShares,
   readLagoonAccount,
-  readTakeableFromSafe,
   readRedeemableAssets,
+  readTakeableFromSafe,
   sharesBeforeFee,
   virtualShares,
 } from './state.ts'
