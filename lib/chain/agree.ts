@@ -226,11 +226,9 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   start()
   let isHedged = false
   while (!findPair(done, newest) && !failAlike(done)) {
-    const first = done.find(({ failure }) => !failure)
-    // A response that cannot be parsed may be what the contract really returns. The second host's response shows it, so
-    // no third host starts before.
-    const isUnparsed = done.some(({ failure, atFault }) => failure && atFault.size === 0)
-    const neededAttempts = first || isUnparsed ? 1 : 2
+    // A response that cannot be parsed counts too: it may be what the contract really returns, and the second host shows it.
+    const first = done.find(({ failure, atFault }) => !failure || atFault.size === 0)
+    const neededAttempts = first ? 1 : 2
     if (running.size < neededAttempts && start()) continue
     if (running.size === 0) break
     const wait = first && !isHedged && sleep(Math.max(first.took, MIN_HEDGE_MS), SLOW, { ref: false })

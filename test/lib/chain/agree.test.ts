@@ -175,6 +175,26 @@ describe('Among three hosts,', () => {
     expect(await parsed).toBe(7)
   })
 
+  test('the third is asked beside a slow second one if the first’s result cannot be parsed', async () => {
+    const hosts = [
+      hostOf({ say: () => ({ result: 'no number' }) }),
+      hostOf({ ...constant, delay: 400 }),
+      hostOf(constant),
+    ]
+    let atSecond: number | undefined
+    const parsed = agreeOf(hosts)([CHAIN.id], async (getReader) => {
+      const [outcome] = await getReader(CHAIN.id).request([READ])
+      if (outcome && 'result' in outcome && outcome.result === 7) {
+        atSecond ??= hosts[2]?.asked.length
+        return 7
+      }
+      throw badResponse('no number')
+    })
+    expect(await parsed).toBe(7)
+    // The first readable result is the third host's, which was asked while the second one was slow.
+    expect(atSecond).toBe(1)
+  })
+
   test('one that lies is not outvoted, so there is no result', async () => {
     const liar = hostOf({ say: () => ({ result: 8 }) })
     const hosts = [hostOf(constant), liar, hostOf(constant)]
