@@ -91,10 +91,12 @@ export function createAgreementOf(
     if (lists.every(({ count }) => count === 1)) return work(readersOf(lists.map((list) => list.take(new Set()))))
     const attempts = await gather(lists, { work, now })
     const pair = findPair(attempts)
-    // Like a host at fault, a host whose latest block is far from the pair's is put last.
-    const isFar = (one: Attempt<unknown>) => pair && !one.failure && !areNear([...pair, one], newestOf([...pair, one]))
+    // Hosts at fault are put last. The same holds for a host whose latest block is far from the pair's, or whose
+    // response could not be parsed.
+    const isOdd = (one: Attempt<unknown>) =>
+      pair && (one.failure ? one.atFault.size === 0 : !areNear([...pair, one], newestOf([...pair, one])))
     for (const one of attempts) {
-      for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isFar(one)) list.putLast(rpc)
+      for (const { list, rpc } of one.seats) if (one.atFault.has(rpc) || isOdd(one)) list.putLast(rpc)
     }
     if (!pair) throw buildSilenceError(attempts)
     const agreed = settle(pair, combine)
@@ -196,12 +198,15 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
   let isOver = false
   const done: Attempt<T>[] = []
   const taken = new Set<Rpc>()
+  const unparsed = new Set<Rpc>()
   const running = new Map<Promise<unknown>, readonly Seat[]>()
   // Maximum number of further attempts. A host whose response cannot be parsed may be tried again.
   let left = lists.reduce((sum, { count }) => sum + count, 0)
 
   const start = (): boolean => {
-    const seats = lists.map((list) => list.take(taken)).filter((seat) => seat !== undefined)
+    const seats = lists
+      .map((list) => list.take(new Set([...taken, ...unparsed])) ?? list.take(taken))
+      .filter((seat) => seat !== undefined)
     if (left === 0 || seats.length < lists.length) return false
     left -= 1
     for (const { rpc } of seats) taken.add(rpc)
@@ -209,11 +214,11 @@ async function gather<T>(lists: readonly HostList[], run: Run<T>): Promise<Attem
       done.push(one)
       running.delete(attempting)
       if (!one.failure) return
-      for (const { list, rpc } of seats.filter((seat) => !one.atFault.has(seat.rpc))) {
+      for (const { rpc } of seats.filter((seat) => !one.atFault.has(seat.rpc))) {
         // A host that is not at fault may serve again, beside another host of the other chain.
         taken.delete(rpc)
         // Every host responded, so any of them may have sent what cannot be parsed. Other hosts are tried before them.
-        if (one.atFault.size === 0) list.putLast(rpc)
+        if (one.atFault.size === 0) unparsed.add(rpc)
       }
     })
     // An attempt may fail after two others have agreed. Nobody needs its error then, so the rejection is ignored.

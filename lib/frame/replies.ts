@@ -1,11 +1,5 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
-import {
-  type AppError,
-  type ErrorCode,
-  type ErrorDefinition,
-  type ErrorDetail,
-  getErrorDefinition,
-} from '../core/errors.ts'
+import { type AppError, type ErrorCode, type ErrorDetail, getErrorDefinition } from '../core/errors.ts'
 
 type ErrorBody = {
   success: false
@@ -29,7 +23,7 @@ export function jsonReply(
 
 /** Builds the HTTP reply of an error. All errors have the same fields in the body. */
 export function errorReply(error: AppError, requestId: string): APIGatewayProxyStructuredResultV2 {
-  const { status, error: text, message, retryAfterSeconds }: ErrorDefinition = getErrorDefinition(error.code)
+  const { status, error: text, message, retryAfterSeconds } = getErrorDefinition(error.code)
   const body: ErrorBody = {
     success: false,
     statusCode: status,
