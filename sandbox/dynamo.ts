@@ -60,13 +60,14 @@ export async function startDynamo({ path }: { path?: string } = {}): Promise<Loc
 /** Environment of a local AWS client, with invented credentials that no local server checks. */
 export const localCredentials = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
-/** Returns the configuration of an AWS client for a local endpoint. */
+/** Returns the configuration of an AWS client for a local endpoint, which may need 30 seconds on a busy machine. */
 export function localConfig(endpoint: string) {
   const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localCredentials
   return {
     endpoint,
     region: AWS_REGION,
     credentials: { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY },
+    requestHandler: { requestTimeout: 30_000, throwOnRequestTimeout: true },
   }
 }
 

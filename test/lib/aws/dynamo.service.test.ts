@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers'
 import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
+import { CLIENT_DEFAULTS } from '../../../lib/aws/client-defaults.ts'
 import { dynamo, dynamoClient, openTable } from '../../../lib/aws/dynamo.ts'
 import { connectOperator, createOperatorTable } from '../../../lib/aws/operator-table.ts'
 import { wasRefused } from '../../../lib/aws/requests.ts'
@@ -53,7 +54,8 @@ describe('The DynamoDB client', () => {
   test('gives up on a table without a response after two tries of 2 s', async () => {
     const { endpoint, count } = await fakeDynamo()
     const waits = shortenTimers(2000)
-    await expect(dynamoClient(localConfig(endpoint)).send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
+    const client = dynamoClient({ ...localConfig(endpoint), ...CLIENT_DEFAULTS })
+    await expect(client.send(get)).rejects.toMatchObject({ name: 'TimeoutError' })
     expect(count()).toBe(2)
     expect(waits()).toBe(2)
   })
