@@ -16,13 +16,9 @@ class SlowFirst extends BaseSequencer {
 
 const endingOf = (kind: string) => `test/**/*.${kind}.test.ts`
 
-const timesOf = (kind: string) => {
-  // The wallet's pages poll the service every few seconds, and less often on a busy machine.
-  if (kind === 'browser') return { expect: { poll: { timeout: 40_000 } }, testTimeout: 120_000, retry: 1 }
-  // These tests count requests of real nodes, which use the real clock. A rate window may begin, or a hedged request be sent, between two
-  // counted requests.
-  return kind === 'deep' ? { retry: 2 } : {}
-}
+/** Settings of the kinds that run processes, nodes or browsers on the real clock, which a busy machine slows down. */
+const REAL_CLOCK = { expect: { poll: { timeout: 40_000 } }, testTimeout: 180_000, retry: 2 }
+const settingsOf = (kind: string) => (/^(deep|infra|standins|browser)$/.test(kind) ? REAL_CLOCK : {})
 
 export default defineConfig({
   test: {
@@ -54,7 +50,7 @@ export default defineConfig({
       },
       ...TEST_KINDS.map((kind) => ({
         extends: true as const,
-        test: { name: kind, include: [endingOf(kind)], ...timesOf(kind) },
+        test: { name: kind, include: [endingOf(kind)], ...settingsOf(kind) },
       })),
     ],
   },

@@ -46,7 +46,7 @@ export type CallerLookup = (request: Received) => Promise<Identification>
  * charge. `findSession` throws `missing_session` or `invalid_session`.
  */
 export function createCallerLookup(
-  { caller, share: ownBudget }: EndpointContract,
+  { caller, budget: ownBudget }: EndpointContract,
   env: Partial<Env<'clients' | 'users' | 'cache'>>,
 ): CallerLookup {
   if (caller === 'anyone') return async () => ({})
@@ -55,7 +55,7 @@ export function createCallerLookup(
   const { clients, users, cache } = env as Env<'clients' | 'users' | 'cache'>
   const findKey = createClientLookup({ get: clientsStore(openTable(clients)).get, now: Date.now })
   const { charge, findRefusal } = createMeter(createLeases({ take: leasesStore(openTable(cache)).take, now: Date.now }))
-  const share = ownBudget ?? 'requests'
+  const budget = ownBudget ?? 'requests'
   const identifyKey = async ({ headers, requestContext }: Received) => {
     const {
       client,
@@ -71,16 +71,15 @@ export function createCallerLookup(
     const paidBy =
       (all: readonly Payer[]): PayFor =>
       (units, purpose = 'sources') => {
-        // Only withdrawals have a budget of their own, and so they also have one for quotes (meter.ts).
         const payment: Charge = {
           payers: all,
           rate,
-          share: purpose === 'quotes' && ownBudget ? 'withdrawalQuotes' : purpose,
+          purpose: purpose === 'quotes' && ownBudget === 'withdrawals' ? 'withdrawalQuotes' : purpose,
           units,
         }
         return { pay: async () => void (await charge(payment)), findRefusal: () => findRefusal(payment) }
       }
-    const charging = charge({ payers, rate, share, units: 1 })
+    const charging = charge({ payers, rate, purpose: budget, units: 1 })
     const admission = charging.then(({ headers }) => headers)
     // A middleware awaits this promise later. Until then, this handler prevents that a refused charge counts as an
     // unhandled rejection.
@@ -88,7 +87,7 @@ export function createCallerLookup(
     const withSession = async (session: Session) => {
       const user: Payer = { who: 'session', id: `${id}#${session.id}` }
       try {
-        await charge({ payers: [user], rate, share, units: 1 })
+        await charge({ payers: [user], rate, purpose: budget, units: 1 })
       } catch (refusal) {
         charging.then(({ giveBack }) => giveBack()).catch(() => {})
         throw refusal

@@ -49,7 +49,7 @@ export type EndpointContract = {
    */
   readonly caller: 'anyone' | 'client' | 'user'
   /** Separate budget to which requests to this endpoint are charged. Without it they are charged to the common budget `requests`. */
-  readonly share?: Extract<BudgetPurpose, 'withdrawals'>
+  readonly budget?: Extract<BudgetPurpose, 'withdrawals'>
   /** Resources that the function uses. `listUses` adds the resources that identify the caller. */
   readonly uses: Uses
   /** Schemas of the request. Each field has its own error code (lib/core/field.ts). Headers that identify the caller are not listed. */
@@ -139,7 +139,7 @@ export function mayStartBeforeCharge({
   method,
   uses: { clients = [], deposits = [], users = [], webhooks = [] },
 }: EndpointContract): boolean {
-  const isRead = (access: TablePermission) => /^(Query|GetItem|BatchGetItem)/.test(access)
+  const isRead = (permission: TablePermission) => /^(Query|GetItem|BatchGetItem)/.test(permission)
   return method === 'GET' || [...clients, ...deposits, ...users, ...webhooks].every(isRead)
 }
 

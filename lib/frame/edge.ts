@@ -40,11 +40,11 @@ export function readEdgeSettings(variables: NodeJS.ProcessEnv): EdgeSettings | u
  * `isOnlyWay` is true.
  */
 export function edgeVerification(
-  findEdge: () => Promise<EdgeSettings | undefined>,
+  getEdgeSettings: () => Promise<EdgeSettings | undefined>,
 ): MiddlewareObj<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Error, Context> {
   return {
     before: async ({ event }) => {
-      const edge = await findEdge()
+      const edge = await getEdgeSettings()
       if (!edge) return
       const { [EDGE_HEADER]: key, ...headers } = event.headers
       event.headers = headers

@@ -35,13 +35,13 @@ export type BudgetPurpose = 'requests' | 'withdrawals' | 'sources' | 'quotes' | 
 export type Payer = { readonly who: 'session' | 'network' | 'key'; readonly id: string }
 
 /**
- * Charge for a request: each payer spends `units` from its budget for the purpose `share`. `rate` is the API key's rate
+ * Charge for a request: each payer spends `units` from its budget for the `purpose`. `rate` is the API key's rate
  * limit. If the API key itself pays, it is last in `payers`.
  */
 export type Charge = {
   readonly payers: readonly Payer[]
   readonly rate: Rate
-  readonly share: BudgetPurpose
+  readonly purpose: BudgetPurpose
   readonly units: number
 }
 
@@ -75,7 +75,7 @@ const UNCOUNTED = 1
  * Budget for each purpose: its part of the API key's rate limit, and its time window in seconds (by default the key's
  * window). Every payer gets at least `fewest` units per window.
  */
-const SHARES: Readonly<Record<BudgetPurpose, { part: number; seconds?: number; fewest: number }>> = {
+const BUDGETS: Readonly<Record<BudgetPurpose, { part: number; seconds?: number; fewest: number }>> = {
   requests: { part: 1, fewest: 1 },
   withdrawals: { part: 1 / 2, fewest: 10 },
   // The minimum lets one user read seven wallets on seven chains, or five price charts, in ten minutes.
@@ -84,8 +84,8 @@ const SHARES: Readonly<Record<BudgetPurpose, { part: number; seconds?: number; f
   withdrawalQuotes: { part: 1 / 2, seconds: LONG_WINDOW_SECONDS, fewest: 3 * REQUEST_UNITS.quote },
 }
 
-function limitOf({ who }: Payer, share: BudgetPurpose, rate: Rate): Limit {
-  const { part, seconds = rate.seconds, fewest } = SHARES[share]
+function limitOf({ who }: Payer, purpose: BudgetPurpose, rate: Rate): Limit {
+  const { part, seconds = rate.seconds, fewest } = BUDGETS[purpose]
   const ofKey = (rate.requests * part * seconds) / rate.seconds
   const units = Math.max(fewest, Math.ceil(who === 'key' ? ofKey : ofKey * PART))
   const isCounted = who === 'key' || seconds === LONG_WINDOW_SECONDS
@@ -94,11 +94,11 @@ function limitOf({ who }: Payer, share: BudgetPurpose, rate: Rate): Limit {
 
 /** Creates the rate limiter, which charges units to payers. Units are counted across all containers. */
 export function createMeter({ spend, findRefusal }: Leases) {
-  const windowsOf = ({ payers, rate, share }: Charge) =>
+  const windowsOf = ({ payers, rate, purpose }: Charge) =>
     payers.map((payer) => ({
       ...payer,
-      subject: `${share}#${payer.who}#${payer.id}`,
-      limit: limitOf(payer, share, rate),
+      subject: `${purpose}#${payer.who}#${payer.id}`,
+      limit: limitOf(payer, purpose, rate),
     }))
 
   function findKnown(charge: Charge): AppError | undefined {
@@ -165,15 +165,15 @@ const NAMES: Readonly<Record<BudgetPurpose, string>> = {
 }
 
 function refusalOf(
-  { share }: Charge,
+  { purpose }: Charge,
   who: Payer['who'],
   limit: Limit,
   standing: Pick<Spending, 'remaining' | 'seconds'>,
 ): AppError {
   const retry = { 'retry-after': standing.seconds.toString() }
-  const cause = new Error(`a ${who} has spent its ${limit.units} units for ${share} of ${limit.seconds} seconds`)
-  if (who === 'key' && SHARES[share].seconds === undefined)
+  const cause = new Error(`a ${who} has spent its ${limit.units} units for ${purpose} of ${limit.seconds} seconds`)
+  if (who === 'key' && BUDGETS[purpose].seconds === undefined)
     return new AppError('rate_limit_exceeded', { headers: { ...headersFor(limit, standing), ...retry }, cause })
-  const issue = `has spent its units for ${NAMES[share]}: wait for the seconds in Retry-After`
+  const issue = `has spent its units for ${NAMES[purpose]}: wait for the seconds in Retry-After`
   return new AppError('too_many_requests', { headers: retry, details: [{ field: FIELDS[who], issue }], cause })
 }

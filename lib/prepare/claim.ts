@@ -63,7 +63,7 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
   }
   if (!onward) return { ...prepared, claimable }
   const { intents, results, evidence } = prepared
-  const { paid = claimable.assets, ...sent } = await onward.send({ intents, calls: results, field: 'dstChainId' })
+  const { paid = claimable.assets, ...sent } = await onward.send({ intents, results, field: 'dstChainId' })
   return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 

@@ -29,7 +29,7 @@ import {
 export type VaultPayment = {
   readonly intents: readonly PlannedOperation[]
   /** Results of the operations in their simulation; undefined if no node can simulate. */
-  readonly calls: readonly SimulatedTransaction[] | undefined
+  readonly results: readonly SimulatedTransaction[] | undefined
   /** Assets to send to the other chain; by default all that the vault pays. */
   readonly amount?: bigint | undefined
   /** Request field that errors about the amount refer to; `dstChainId` if the request has no amount. */
@@ -83,15 +83,15 @@ type TransferState = {
 async function sendPayment(
   services: BridgeServices,
   { account, route, source, arrival }: TransferState,
-  { intents, calls, amount, field }: VaultPayment,
+  { intents, results, amount, field }: VaultPayment,
 ) {
   if (intents.some(({ operation }) => operation.isAsync)) {
     throw unavailable('must be left out: the vault pays only after a settlement or a cooldown')
   }
   requireBridgeAvailable(source, arrival)
-  const reverted = calls?.find((call) => call.status === 'reverted')
+  const reverted = results?.find((result) => result.status === 'reverted')
   if (reverted) throw buildVaultRefusal('withdrawal_refused', reverted.reason)
-  const parts = intents.map((intent, index) => readPaid(intent, calls?.[index]))
+  const parts = intents.map((intent, index) => readPaid(intent, results?.[index]))
   const paid = sum(parts)
   // The bridge gets only an amount that the vault surely pays. That is the requested amount, else the simulated
   // payment, else the minimum in the operations.

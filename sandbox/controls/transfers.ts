@@ -193,14 +193,7 @@ function queryOf({ transactionHash, depositId, originChainId }: Which) {
   }
 }
 
-function describe({
-  deposit,
-  relayHash,
-  state,
-  fillError: trouble,
-  fillTransaction,
-  refundTransaction,
-}: TrackedDeposit) {
+function describe({ deposit, relayHash, state, fillError, fillTransaction, refundTransaction }: TrackedDeposit) {
   const { originChainId, destinationChainId, depositId, inputAmount, outputAmount, fillDeadline } = deposit
   return {
     transactionHash: deposit.transactionHash,
@@ -214,6 +207,6 @@ function describe({
     relayHash,
     fillTransaction: fillTransaction ?? null,
     refundTransaction: refundTransaction ?? null,
-    ...(trouble !== undefined && { trouble }),
+    ...(fillError !== undefined && { trouble: fillError }),
   }
 }

@@ -15,7 +15,7 @@ export const contract = {
     "Builds the transaction that cancels a user's pending deposit or withdrawal request. A withdrawal with a cooldown cannot be cancelled.",
   tag: 'Vaults',
   caller: 'client',
-  share: 'withdrawals',
+  budget: 'withdrawals',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: {
     body: z.strictObject({

@@ -15,7 +15,7 @@ export const contract = {
     "Builds and simulates the claim of a user's rewards on one chain, proven by the chain's root. At most 10 tokens a claim.",
   tag: 'Vaults',
   caller: 'client',
-  share: 'withdrawals',
+  budget: 'withdrawals',
   uses: { cache: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z.strictObject({

@@ -17,7 +17,7 @@ export const contract = {
     "Builds the transactions that claim a deposit's shares or a withdrawal's assets, after its settlement or cooldown.",
   tag: 'Vaults',
   caller: 'client',
-  share: 'withdrawals',
+  budget: 'withdrawals',
   uses: { deposits: ['PutItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z

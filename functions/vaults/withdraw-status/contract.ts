@@ -13,7 +13,7 @@ export const contract = {
     "Returns the status of a user's withdrawal by request or with a cooldown: pending, claimable, cancelled or withdrawn.",
   tag: 'Vaults',
   caller: 'client',
-  share: 'withdrawals',
+  budget: 'withdrawals',
   uses: { deposits: ['Query', 'BatchGetItem'], config: true },
   request: {
     path: z.object({ vaultAddress: VaultAddress }),

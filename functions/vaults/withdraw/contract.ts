@@ -18,7 +18,7 @@ export const contract = {
   summary: 'Builds the transactions that withdraw from a vault, by assets, by shares or everything.',
   tag: 'Vaults',
   caller: 'client',
-  share: 'withdrawals',
+  budget: 'withdrawals',
   uses: { deposits: ['PutItem'], cache: ['BatchGetItem', 'PutItem', 'UpdateItem'], config: true },
   request: {
     body: z

@@ -23,7 +23,7 @@ type Rates = Pick<LagoonRates, 'exit' | 'haircut'>
 type WithdrawingAccount = LagoonAccount & { readonly shares: bigint; readonly claimableAssets: bigint }
 
 type LagoonWithdrawalState = {
-  readonly vault: LagoonState
+  readonly state: LagoonState
   readonly account: WithdrawingAccount
   readonly settled: { readonly claimableShares: bigint; readonly redeemableAssets: bigint }
   readonly rates: Rates
@@ -44,7 +44,7 @@ export function readLagoonWithdrawalTerms(
 ): ReadPlan<FollowUpRead<WithdrawalTerms>> {
   return mapReadPlan(
     joinReadPlans(readLagoonAccount(vault, account), readTakeableFromSafe(vault)),
-    ([snapshot, safe]) =>
+    ([snapshot, computeTakeable]) =>
       async (reader, at) => {
         const { state, account } = snapshot
         const [claimableShares, redeemableAssets] = await Promise.all([
@@ -53,7 +53,7 @@ export function readLagoonWithdrawalTerms(
         ])
         const withdrawal = chooseLagoonWithdrawal(
           {
-            vault: state,
+            state,
             account: {
               ...account,
               shares: requireValue(account.shares),
@@ -61,7 +61,7 @@ export function readLagoonWithdrawalTerms(
             },
             settled: { claimableShares, redeemableAssets },
             rates: ratesOf(state),
-            liquidity: safe(state),
+            liquidity: computeTakeable(state),
             virtualShares: virtualShares(vault),
           },
           amount,
@@ -87,10 +87,10 @@ function ratesOf({ generation, rates }: LagoonState): Rates {
  * the vault refuses.
  */
 function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
-  const { vault } = terms
-  if (requireValue(vault.vaultState.paused)) throw new AppError('vault_is_paused')
-  if (vault.generation === 'unknown') throw new AppError('unsupported_vault_version')
-  switch (vault.lifecycle) {
+  const { state } = terms
+  if (requireValue(state.vaultState.paused)) throw new AppError('vault_is_paused')
+  if (state.generation === 'unknown') throw new AppError('unsupported_vault_version')
+  switch (state.lifecycle) {
     case 'open':
       return payInstantly(terms, amount) ?? requestRedemption(terms, amount)
     case 'closed':
@@ -105,8 +105,8 @@ function chooseLagoonWithdrawal(terms: LagoonWithdrawalState, amount: Withdrawal
  * for shares in the wallet, while a valuation is valid and the safe holds enough.
  */
 function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms | undefined {
-  const { vault, account, rates, liquidity = 0n } = terms
-  if (!vault.syncModePaysRedemptions || !vault.vaultState.isTotalAssetsValid) return undefined
+  const { state, account, rates, liquidity = 0n } = terms
+  if (!state.syncModePaysRedemptions || !state.vaultState.isTotalAssetsValid) return undefined
   const shares = sharesFor(terms, amount, rates, account.shares)
   if (shares === 0n || shares > account.shares) return undefined
   const paid = payment(terms, shares, rates)
@@ -120,10 +120,10 @@ function payInstantly(terms: LagoonWithdrawalState, amount: WithdrawalAmount): W
  * claims the unclaimed shares first.
  */
 function requestRedemption(terms: LagoonWithdrawalState, amount: WithdrawalAmount): WithdrawalTerms {
-  const { vault, account, settled, rates } = terms
+  const { state, account, settled, rates } = terms
   if (
     requireValue(account.pendingRedeemShares) > 0n &&
-    account.lastRedeemRequestId !== vault.vaultState.redeemEpochId
+    account.lastRedeemRequestId !== state.vaultState.redeemEpochId
   ) {
     throw new AppError('previous_withdrawal_request_not_settled')
   }
@@ -197,7 +197,7 @@ function payment(terms: LagoonWithdrawalState, shares: bigint, rates: Rates) {
   return { assets, value: worth(shares), haircut: worth(net) - assets }
 }
 
-function priceIn({ vault: { vaultState }, virtualShares: extra }: LagoonWithdrawalState) {
+function priceIn({ state: { vaultState }, virtualShares: extra }: LagoonWithdrawalState) {
   return { assets: requireValue(vaultState.totalAssets) + 1n, supply: requireValue(vaultState.totalSupply) + extra }
 }
 

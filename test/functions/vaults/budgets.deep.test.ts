@@ -600,6 +600,6 @@ describe('The costs of the first request to a container and the next ones, for a
       })
       return told()
     }
-    expect([await ask(), await ask()]).toEqual([first, next])
+    await service.standingStill(async () => expect([await ask(), await ask()]).toEqual([first, next]))
   })
 })

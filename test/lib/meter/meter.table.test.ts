@@ -16,7 +16,7 @@ function createAdmission(counted: Leases) {
   const { charge } = createMeter(counted)
   return async ({ clientId, keyId, rate }: typeof KEY) => {
     const payers = [{ who: 'key', id: `${clientId}#${keyId}` }] as const
-    return (await charge({ payers, rate, share: 'requests', units: 1 })).headers
+    return (await charge({ payers, rate, purpose: 'requests', units: 1 })).headers
   }
 }
 

@@ -32,8 +32,8 @@ const session = (name: string): Payer => ({ who: 'session', id: `acme#key#${name
 const chargeOf = (
   payers: readonly Payer[],
   units: number,
-  { share = 'sources', rate = RATE }: Partial<Charge> = {},
-): Charge => ({ payers: [...payers, KEY], rate, share, units })
+  { purpose = 'sources', rate = RATE }: Partial<Charge> = {},
+): Charge => ({ payers: [...payers, KEY], rate, purpose, units })
 
 const refusal = (field: string) =>
   expect.objectContaining({ code: 'too_many_requests', details: [expect.objectContaining({ field })] })
@@ -57,7 +57,7 @@ describe('A charge', () => {
     // A new container has not yet learned that the key has no units left.
     const other = startContainer()
     await expect(other.charge(chargeOf([network('new')], TENTH))).rejects.toEqual(BY_KEY)
-    const anotherKey = { payers: [network('new')], rate: RATE, share: 'sources', units: TENTH } as const
+    const anotherKey = { payers: [network('new')], rate: RATE, purpose: 'sources', units: TENTH } as const
     await other.charge(anotherKey)
     await expect(other.charge({ ...anotherKey, units: 1 })).rejects.toEqual(BY_NETWORK)
   })
@@ -127,7 +127,7 @@ describe('A session and a network', () => {
   test('make one request per container without the table, so a flood gets little more', async () => {
     const { startContainer, table } = startMeter()
     const rate = { requests: 6000, seconds: 60 }
-    const request = chargeOf([network('a')], 1, { share: 'requests', rate })
+    const request = chargeOf([network('a')], 1, { purpose: 'requests', rate })
     let admitted = 0
     const containers = Array.from({ length: 540 }, startContainer)
     for (const { charge } of containers) {
@@ -139,7 +139,7 @@ describe('A session and a network', () => {
     expect(admitted).toBeGreaterThan(600)
     expect(admitted).toBeLessThanOrEqual(540 + 600)
     table.asked.length = 0
-    await startContainer().charge(chargeOf([network('b')], 1, { share: 'requests', rate }))
+    await startContainer().charge(chargeOf([network('b')], 1, { purpose: 'requests', rate }))
     expect(table.asked).toEqual(['requests#key#acme#key#60000'])
   })
 
@@ -148,15 +148,15 @@ describe('A session and a network', () => {
     const { container } = startMeter()
     const by = [session('a'), network('a')]
     await container.charge(chargeOf(by, REQUEST_UNITS.coingecko, { rate }))
-    for (const share of ['quotes', 'withdrawalQuotes'] as const) {
-      await container.charge(chargeOf(by, REQUEST_UNITS.quote, { rate, share }))
+    for (const purpose of ['quotes', 'withdrawalQuotes'] as const) {
+      await container.charge(chargeOf(by, REQUEST_UNITS.quote, { rate, purpose }))
     }
-    expect(container.findRefusal(chargeOf(by, 1, { rate, share: 'withdrawals' }))).toBeUndefined()
+    expect(container.findRefusal(chargeOf(by, 1, { rate, purpose: 'withdrawals' }))).toBeUndefined()
   })
 })
 
-describe('A share', () => {
-  test('is independent of other shares, and never exceeds its units', async () => {
+describe('A budget', () => {
+  test('is independent of other budgets, and never exceeds its units', async () => {
     const most: Readonly<Record<BudgetPurpose, number>> = {
       requests: 6000,
       withdrawals: 3000,
@@ -166,15 +166,15 @@ describe('A share', () => {
     }
     // The cast is safe, because the keys of `most` are exactly the budget purposes.
     const names = Object.keys(most) as BudgetPurpose[]
-    const shares = fc.shuffledSubarray(names, { minLength: names.length })
+    const orders = fc.shuffledSubarray(names, { minLength: names.length })
     await fc.assert(
-      fc.asyncProperty(shares, async (order) => {
+      fc.asyncProperty(orders, async (order) => {
         const { container } = startMeter()
-        for (const share of order) {
-          const whole = (units: number) => container.charge(chargeOf([], units, { share }))
-          const code = /requests|withdrawals/.test(share) ? 'rate_limit_exceeded' : 'too_many_requests'
-          await expect(whole(most[share] + 1)).rejects.toMatchObject({ code: expect.stringMatching(/rate|many/) })
-          await whole(most[share])
+        for (const purpose of order) {
+          const whole = (units: number) => container.charge(chargeOf([], units, { purpose }))
+          const code = /requests|withdrawals/.test(purpose) ? 'rate_limit_exceeded' : 'too_many_requests'
+          await expect(whole(most[purpose] + 1)).rejects.toMatchObject({ code: expect.stringMatching(/rate|many/) })
+          await whole(most[purpose])
           await expect(whole(1)).rejects.toMatchObject({ code })
         }
       }),

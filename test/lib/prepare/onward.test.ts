@@ -42,10 +42,10 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
   const services = { getReader, fetchQuote, integratorId: undefined }
   const { read, send } = prepareOnwardTransfer(services, withdrawal)
   await read(emptyPlan(VAULT.address), [])
-  const count = payment.calls?.length ?? 1
+  const count = payment.results?.length ?? 1
   const intent = { operation, request: { vault: VAULT, account: USER, amount: 7n } }
   const intents = Array.from({ length: count }, () => intent)
-  const prepared = await toResult(send({ intents, calls: undefined, field: 'amount', ...payment }))
+  const prepared = await toResult(send({ intents, results: undefined, field: 'amount', ...payment }))
   if ('error' in prepared) return prepared.error.code
   const { operations, quote } = prepared.value
   expect(operations).toHaveLength(count + 1)
@@ -74,20 +74,20 @@ describe('The sent amount is the vault’s payment in the dry run:', () => {
       100n,
     ],
   ])('%s', async ([, calls, sent]) => {
-    expect(await sentOf({ calls })).toBe(sent)
+    expect(await sentOf({ results: calls })).toBe(sent)
   })
 })
 
 describe('The sent amount is at most the guaranteed payment:', () => {
   test.for<[what: string, payment: Paying, sent: bigint | string]>([
-    ['the requested amount if the vault pays more', { calls: [buildPayment(100n)], amount: 60n }, 60n],
-    ['the payment if more is requested', { calls: [buildPayment(100n)], amount: 101n }, 100n],
+    ['the requested amount if the vault pays more', { results: [buildPayment(100n)], amount: 60n }, 60n],
+    ['the payment if more is requested', { results: [buildPayment(100n)], amount: 101n }, 100n],
     ['the requested amount without a simulation', { operation: withdraw, amount: 60n }, 60n],
     ['nothing if the payment is unknown', {}, 'cross_chain_not_available'],
-    ['nothing if the vault pays nothing', { calls: [buildSimulatedCall()] }, 'amount_too_low_for_bridge'],
+    ['nothing if the vault pays nothing', { results: [buildSimulatedCall()] }, 'amount_too_low_for_bridge'],
     [
       'nothing if the vault reverts',
-      { calls: [{ status: 'reverted', gasUsed: 1n, reason: 'Closed' }] },
+      { results: [{ status: 'reverted', gasUsed: 1n, reason: 'Closed' }] },
       'withdrawal_refused',
     ],
   ])('%s', async ([, payment, sent]) => {
