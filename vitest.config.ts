@@ -16,9 +16,8 @@ class SlowFirst extends BaseSequencer {
 
 const endingOf = (kind: string) => `test/**/*.${kind}.test.ts`
 
-/** Settings of the kinds that run processes, nodes or browsers on the real clock, which a busy machine slows down. */
+/** Settings of all tests but unit tests. They use the real clock, and a busy machine slows their processes, chains and browsers down. */
 const REAL_CLOCK = { expect: { poll: { timeout: 40_000 } }, testTimeout: 180_000, retry: 2 }
-const settingsOf = (kind: string) => (/^(deep|infra|standins|browser)$/.test(kind) ? REAL_CLOCK : {})
 
 export default defineConfig({
   test: {
@@ -27,8 +26,7 @@ export default defineConfig({
       (name) => `test/support/${name}.ts`,
     ),
     env: { TZ: 'UTC', POWERTOOLS_DEV: 'true' },
-    // A polled condition usually holds soon, but a busy machine needs longer.
-    expect: { requireAssertions: true, poll: { timeout: 20_000 } },
+    expect: { requireAssertions: true },
     clearMocks: true,
     // Tests wait for their local chains half of the time, so three files keep two cores busy.
     maxWorkers: 3,
@@ -38,7 +36,7 @@ export default defineConfig({
     // Milliseconds from which the reporter prints a line about a slow test.
     slowTestThreshold: 10_000,
     testTimeout: 60_000,
-    hookTimeout: 60_000,
+    hookTimeout: 180_000,
     projects: [
       {
         extends: true,
@@ -50,7 +48,7 @@ export default defineConfig({
       },
       ...TEST_KINDS.map((kind) => ({
         extends: true as const,
-        test: { name: kind, include: [endingOf(kind)], ...settingsOf(kind) },
+        test: { name: kind, include: [endingOf(kind)], ...REAL_CLOCK },
       })),
     ],
   },
