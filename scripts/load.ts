@@ -13,8 +13,8 @@ import { readOptions } from './options.ts'
 
 const USAGE = `Usage: npm run load -- [--seconds <n>] [--connections <n>]
 
-Puts load on each target for this many seconds in all (60), over this many connections (8), each to its own process. Ends
-with 1 if a response was wrong. Compares the health of the service with an empty function behind the same HTTP server.
+Puts load on each target for this many seconds in all (60), over this many connections (8), each to its own process. There are
+four targets, and starting them takes about a minute. Ends with 1 if a response was wrong. Compares the health of the service with an empty function behind the same HTTP server.
 `
 const TURN_SECONDS = 10
 const WARM_UP_SECONDS = 2

@@ -102,8 +102,8 @@ async function createEndpoint(area: string, name: string): Promise<void> {
   run(process.execPath, ['scripts/client.ts'])
   process.stdout.write(
     `functions/${area}/${name} answers GET /${area}/${name}, and has its test, its line in ${LIST},\n` +
-      `a live answer in ${LIVE_ANSWERS}, and its page in docs/api and its function in the client. Next: the contract, the work,\n` +
-      'npm run examples, then npm test.\n',
+      `a live answer in ${LIVE_ANSWERS}, and its page in docs/api and its function in the client.\n` +
+      'Next: step 2 of the recipe "Endpoint" in CONTRIBUTING.md.\n',
   )
 }
 

@@ -28,8 +28,9 @@ export const PINNED_KEYS: readonly PublicKey[] = []
 
 /** Paths of market data. Its responses are public and cacheable, so they are not signed. */
 const MARKETS = /\/portfolio-indexor\/(markets|token)\b/
-/** Paths of the service's own public documents, whose responses are not signed either. */
-const OWN_DOCUMENTS = /\/(health$|openapi\.json$|\.well-known\/)/
+/** Paths of the service's own public documents, whose responses are not signed either. A parameter of another path never counts. */
+const OWN_DOCUMENTS =
+  /^(?!.*\/(?:auth|defi-vaults|portfolio-indexor|webhooks)\/).*\/(health$|openapi\.json$|\.well-known\/)/
 /**
  * Paths of the operations whose response has transactions. Only the path's end is compared, because the service may be mounted under
  * another path.

@@ -52,8 +52,11 @@ export function createRpc(
     if (node !== order[0]) prefer(node)
 
     const others = order.filter((one) => one !== node && !failed.has(one))
-    const isOpen = (outcome: NodeOutcome) =>
-      others.length > 0 ? refusalOf(outcome) !== undefined : refusalOf(outcome) === 'busy'
+    const isOpen = (outcome: NodeOutcome) => {
+      const refusal = refusalOf(outcome)
+      if (others.length > 0) return refusal !== undefined
+      return refusal === 'busy' || (refusal === 'unserved' && places.length === 1)
+    }
     const open = outcomes.flatMap((outcome, index) => (isOpen(outcome) ? [index] : []))
     for (const index of open) {
       question.said.add(`${places.indexOf(node)}: ${requests[index]?.method} ${textOf(outcomes[index])}`)

@@ -139,8 +139,13 @@ export async function sendOnce(
   } catch (error) {
     if (error instanceof FailedTry) throw error
     if (signal.aborted) throw new FailedTry('upstream_timeout', 'no answer in time')
-    throw new FailedTry('upstream_unavailable', 'no connection')
+    throw new FailedTry('upstream_unavailable', `no connection${codeOf(error)}`)
   }
+}
+
+/** Returns an error's code in parentheses, such as ` (ECONNRESET)`. The code contains no URL, but the message may. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${error.code})` : ''
 }
 
 const OVER = new Error('another try has succeeded')

@@ -23,6 +23,8 @@ export type FetchedResponse = {
   readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null
 }
 
+/** Milliseconds to try each address except the last. TCP repeats a lost SYN after one second, so the limit is longer. */
+export const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 /** Headers that `fetch` also sends. Some external services refuse requests without a user agent. */
 const HEADERS = { 'user-agent': 'node', 'accept-encoding': 'br, gzip' }
 
@@ -31,12 +33,17 @@ const HEADERS = { 'user-agent': 'node', 'accept-encoding': 'br, gzip' }
  * connections open for reuse, as Node's default agents do. Rejects if there is no connection, or if the signal aborts,
  * even while the body is read.
  */
-export const fetchDirectly: Fetch = (url, { method = 'GET', headers, body, signal }) =>
+export const fetchDirectly: Fetch = (url, init) =>
   new Promise((resolve, reject) => {
+    const { method = 'GET', headers, body, signal } = init
     // An import of node:http would load undici. Plain HTTP is used only for servers on the same machine.
     const request = url.startsWith('http:') ? process.getBuiltinModule('node:http').request : requestHttps
-    request(url, { method, headers: { ...HEADERS, ...headers }, signal })
-      .once('error', reject)
+    const sent = request(url, { method, headers: { ...HEADERS, ...headers }, signal, ...SOCKET })
+    sent
+      // The server may have closed a reused connection meanwhile. The request is then sent again, as in `fetch`. Outbound requests only read.
+      .once('error', (error) =>
+        sent.reusedSocket && !signal.aborted ? resolve(fetchDirectly(url, init)) : reject(error),
+      )
       // A connection that switches to another protocol closes without an error, so `close` rejects too.
       .once('close', () => reject(new Error('no response')))
       .once('response', (response) => {
@@ -50,7 +57,7 @@ export const fetchDirectly: Fetch = (url, { method = 'GET', headers, body, signa
 /** Decompresses a response body. A truncated body is accepted, as in `fetch`. A body with an unknown encoding is returned unchanged. */
 function decode(response: IncomingMessage): Readable {
   const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = constants
-  const encoding = response.headers['content-encoding']
+  const encoding = response.headers['content-encoding']?.toLowerCase()
   const decoder =
     encoding === 'gzip'
       ? createGunzip({ finishFlush: Z_SYNC_FLUSH })

@@ -2,6 +2,7 @@ import { type Address, hexToBigInt, size } from 'viem'
 import type { Destination } from '../bridge/destination.ts'
 import { requireUint256 } from '../chain/call.ts'
 import { AppError } from '../core/errors.ts'
+import { toResult, unwrap } from '../core/result.ts'
 import { encodeOperation, type PlannedOperation, type WithdrawalOperation } from '../protocols/calldata.ts'
 import { findOperation, OPERATIONS } from '../protocols/operations.ts'
 import type { ClaimableAmounts } from '../protocols/protocol.ts'
@@ -40,13 +41,15 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
     {
       plan: claimTerms(vault, account, kind),
       candidates: [],
-      choose: async ({ value: terms }) => {
+      choose: async ({ value: terms, block }) => {
         const intents = terms.calls.map(({ name, amount }) => ({
           operation: findOperation(OPERATIONS[vault.protocol].claims, name),
           request: { vault, account, amount },
         }))
         return {
           terms,
+          // This read runs beside the simulation. The result is checked later, so that a rejection is not unhandled.
+          reported: onward && toResult(terms.claimable(reader, block.number)),
           drafts: intents.map((intent) => ({ approval: [], operations: [encodeOperation(intent)], intents: [intent] })),
           pick: (dryRuns: readonly DryRun[]) => mostOf(dryRuns, paidIn),
           spending: undefined,
@@ -57,13 +60,16 @@ export async function prepareClaim(services: BridgeServices, { vault, account, k
     },
     onward?.read,
   )
-  const claimable = requireUint256(claimedBy(prepared) ?? (await choice.terms.claimable(reader, prepared.block.number)))
+  const reported = choice.reported && unwrap(await choice.reported)
+  const readClaimable = () => choice.terms.claimable(reader, prepared.block.number)
+  const claimable = requireUint256(claimedBy(prepared) ?? reported ?? (await readClaimable()))
   if (claimable[paidIn] === 0n) {
     throw new AppError(kind === 'deposit' ? 'no_claimable_deposit' : 'no_claimable_withdrawal')
   }
   if (!onward) return { ...prepared, claimable }
   const { intents, results, evidence } = prepared
-  const { paid = claimable.assets, ...sent } = await onward.send({ intents, results, field: 'dstChainId' })
+  const payment = { intents, results, reported: reported?.assets, field: 'dstChainId' } as const
+  const { paid = claimable.assets, ...sent } = await onward.send(payment)
   return { ...sent, claimable: requireUint256({ ...claimable, remainder: paid - sent.quote.inputAmount }), evidence }
 }
 

@@ -9,6 +9,7 @@ import { erc20Abi } from '../chain/erc20.ts'
 import type { ReadPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
 import type { SimulatedTransaction } from '../chain/simulation.ts'
+import { max } from '../core/bigint.ts'
 import { AppError } from '../core/errors.ts'
 import type { PlannedOperation } from '../protocols/calldata.ts'
 import { buildVaultRefusal } from '../protocols/refusals.ts'
@@ -32,6 +33,8 @@ export type VaultPayment = {
   readonly results: readonly SimulatedTransaction[] | undefined
   /** Assets to send to the other chain; by default all that the vault pays. */
   readonly amount?: bigint | undefined
+  /** Payment that the vault reports; undefined if unknown. Every host reads it, but perhaps only one host simulates. */
+  readonly reported: bigint | undefined
   /** Request field that errors about the amount refer to; `dstChainId` if the request has no amount. */
   readonly field: 'amount' | 'dstChainId'
 }
@@ -83,7 +86,7 @@ type TransferState = {
 async function sendPayment(
   services: BridgeServices,
   { account, route, source, arrival }: TransferState,
-  { intents, results, amount, field }: VaultPayment,
+  { intents, results, amount, reported, field }: VaultPayment,
 ) {
   if (intents.some(({ operation }) => operation.isAsync)) {
     throw unavailable('must be left out: the vault pays only after a settlement or a cooldown')
@@ -91,11 +94,13 @@ async function sendPayment(
   requireBridgeAvailable(source, arrival)
   const reverted = results?.find((result) => result.status === 'reverted')
   if (reverted) throw buildVaultRefusal('withdrawal_refused', reverted.reason)
-  const parts = intents.map((intent, index) => readPaid(intent, results?.[index]))
-  const paid = sum(parts)
+  const parts = intents.map((intent, index) => atMost(readPaid(intent, results?.[index]), reported))
+  const paid = atMost(sum(parts), reported)
   // The bridge gets only an amount that the vault surely pays. That is the requested amount, else the simulated
-  // payment, else the minimum in the operations.
-  const inputAmount = atMost(amount ?? paid ?? sum(intents.map(({ request }) => request.minimum)), paid)
+  // payment, else the minimum in the operations. A host that lies in its simulation cannot raise the amount above the
+  // reported payment.
+  const known = amount ?? (reported === undefined ? undefined : paid)
+  const inputAmount = atMost(known ?? sum(intents.map(({ request }) => request.minimum)), paid)
   if (inputAmount === undefined) throw unavailable("must be left out: the vault's payment is not known in advance")
   if (inputAmount <= 0n) throw new AppError('amount_too_low_for_bridge')
   const before = amount === undefined ? intents.map((intent, index) => withMinimum(intent, parts[index])) : intents
@@ -134,7 +139,7 @@ function readPaid(
 /** Raises the operation's minimum, if it has one, to the simulated payment. The operation then reverts if the vault would pay less. */
 function withMinimum({ operation, request }: PlannedOperation, paid: bigint | undefined): PlannedOperation {
   if (request.minimum === undefined || paid === undefined) return { operation, request }
-  return { operation, request: { ...request, minimum: paid } }
+  return { operation, request: { ...request, minimum: max(request.minimum, paid) } }
 }
 
 function sum(parts: readonly (bigint | undefined)[]): bigint | undefined {

@@ -46,7 +46,9 @@ export async function prepareWithdrawal(services: BridgeServices, { vault, accou
   const { intents, approval, results, evidence } = prepared
   const outcome = outcomeOf(choice.terms, intents.at(-1)?.operation, results?.at(-1))
   if (!onward) return { ...prepared, ...outcome }
-  const payment = { intents, results: results?.slice(approval.length), field: 'amount' } as const
+  const { terms } = choice
+  const reported = terms.assets === null ? undefined : terms.assets + terms.claimedAssets
+  const payment = { intents, results: results?.slice(approval.length), reported, field: 'amount' } as const
   const sum = amount !== 'max' && 'assets' in amount ? { amount: amount.assets } : {}
   const { paid, ...sent } = await onward.send({ ...payment, ...sum })
   const { assets, claimedAssets } = outcome.withdrawal

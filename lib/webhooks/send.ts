@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { SOCKET } from '../core/outbound.ts'
 import { findReachIssue, isAllowedAddress, type WebhookReach } from './reach.ts'
 import type { SendFailure, SendResult } from './sent.ts'
 
@@ -27,8 +28,6 @@ type Options = {
 
 const TIMEOUT_MS = 5_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** Milliseconds to try each address except the last. TCP repeats a lost SYN after one second, so the limit is longer. */
-const SOCKET = { autoSelectFamilyAttemptTimeout: 1_500 }
 const USER_AGENT = 'Vaultline-Webhooks/1'
 
 /**

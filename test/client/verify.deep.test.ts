@@ -793,6 +793,12 @@ describe('The service and the verifier agree', () => {
       else expect((await asked).status, path).toBe(200)
     }
   })
+
+  test.for(['health', 'openapi.json'])('on a response whose path ends with the parameter %s', async (vaultAddress) => {
+    const forged = verifyingFetch({ keys: [] }, async () => Response.json({ operations: [] }))
+    const asked = forged(`https://api.example/defi-vaults/v1/vault/${vaultAddress}`)
+    await expect(asked).rejects.toThrow('not signed')
+  })
 })
 
 describe('The entry', () => {

@@ -77,7 +77,8 @@ async function outcomeOf(fetch: Fetch, url: string): Promise<unknown> {
   const request = { url, mostBytes: MAX_BYTES, body: '{}' }
   return await sendOnce({ fetch }, request, AbortSignal.timeout(500)).then(
     ({ body }) => body && JSON.stringify(body),
-    (error: FailedTry) => `${error.code}: ${error.message}`,
+    // The codes of connection errors are Node's or undici's own.
+    (error: FailedTry) => `${error.code}: ${error.message.replace(/ \([A-Z_\d]+\)$/, '')}`,
   )
 }
 
@@ -119,6 +120,23 @@ test('A connection is kept after a whole response, even if aborted later, but no
   const [first, second, third, fourth] = requests.map(({ port }) => port)
   expect([second, third]).toEqual([first, first])
   expect(fourth).not.toBe(first)
+})
+
+test('A request is sent again while the reused connection turns out to be closed, as with fetch', async () => {
+  const { url, requests } = await start((response, { socket }) => {
+    // Each connection serves one request and resets at the next.
+    if (requests.filter(({ port }) => port === socket.remotePort).length > 1) socket.resetAndDestroy()
+    else setTimeout(() => response.end('{}'), 50)
+  })
+  const ask = () => outcomeOf(fetchDirectly, url)
+  await Promise.all([ask(), ask(), ask()])
+  expect(await Promise.all([ask(), ask(), ask()])).toEqual(['{}', '{}', '{}'])
+})
+
+test('A connection error names its code, which contains no URL', async () => {
+  const { url } = await start((response) => response.socket?.resetAndDestroy())
+  const request = sendOnce({ fetch: fetchDirectly }, { url }, AbortSignal.timeout(500))
+  await expect(request).rejects.toThrow('no connection (ECONNRESET)')
 })
 
 test('The connection of a redirect closes unread', async () => {

@@ -27,8 +27,8 @@ const FOLLOWED_MS = 21 * DAY_MS
  * Polls the bridge transfers of a source chain whose next poll is due. The transfer that has been due longest comes
  * first. No poll starts after `until` (epoch milliseconds). First it makes one call to the bridge contract of each of
  * at most 4 destination chains. The call shows which transfers have been filled or have passed their deadline. Then it
- * polls the transfers that need more data one by one. A run makes at most 12 calls in total. If they do not suffice for
- * a transfer, the next run polls this transfer first and later ones in the same order. A transfer that cannot be read
+ * polls the transfers that need more data one by one, expired ones last. A run makes at most 12 calls in total. If they
+ * do not suffice for a transfer, the next run polls this transfer first and later ones in the same order. A transfer that cannot be read
  * does not stop the others. `ended` lists transfers with an outcome that must still be published.
  */
 export async function followTransfers(
@@ -46,14 +46,16 @@ export async function followTransfers(
     listed.filter(({ recorded }) => !isUnreported(recorded)),
     listed.filter(({ recorded }) => isUnreported(recorded)),
   ]
-  const { moved, unasked, pools } = await readFills(getReader, due, chainId)
+  const { filled, expired, unasked, pools } = await readFills(getReader, due, chainId)
   let callsLeft = MAX_CALLS_OF_RUN - pools
   let endedTransfers = 0
   let isSpent = false
   const postponed: { key: RecordedTransfer['key']; lookAt: Date | undefined }[] = []
-  for (const { key, recorded } of due) {
+  // The search for a refund takes most of a run's calls, so expired transfers come after all others.
+  const isExpired = ({ recorded }: RecordedTransfer) => expired.has(recorded) || recorded.isUnfilled === true
+  for (const { key, recorded } of due.toSorted((left, right) => Number(isExpired(left)) - Number(isExpired(right)))) {
     if (unasked.has(recorded)) continue
-    const isUneventful = !moved.has(recorded) && !needsPoll(recorded)
+    const isUneventful = !filled.has(recorded) && !expired.has(recorded) && !needsPoll(recorded)
     const budget = createBudget(callsLeft)
     isSpent ||= !budget.reaches(1) || now() >= until
     if (isUneventful || isSpent) {
@@ -84,16 +86,17 @@ export async function followTransfers(
 }
 
 /**
- * Reads the fill status of waiting transfers from the bridge contracts of their destination chains. `moved` has
- * transfers that were filled or have passed their deadline. `unasked` has transfers to chains that this run does not
- * read, because transfers to other chains were due earlier. `pools` is the number of contracts read.
+ * Reads the fill status of waiting transfers from the bridge contracts of their destination chains. `expired` has
+ * transfers that were not filled before their deadline. `unasked` has transfers to chains that this run does not read,
+ * because transfers to other chains were due earlier. `pools` is the number of contracts read.
  */
 async function readFills(
   getReader: (chainId: number) => ChainReader,
   due: readonly RecordedTransfer[],
   chainId: number,
-): Promise<{ moved: ReadonlySet<Transfer>; unasked: ReadonlySet<Transfer>; pools: number }> {
-  const moved = new Set<Transfer>()
+): Promise<{ [Kind in 'filled' | 'expired' | 'unasked']: ReadonlySet<Transfer> } & { pools: number }> {
+  const filled = new Set<Transfer>()
+  const expired = new Set<Transfer>()
   const waiting = due.flatMap(({ recorded }) => (needsPoll(recorded) ? [] : [{ recorded, deposit: recorded.deposit }]))
   const groups = [...Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)]
   const dueGroups = groups.slice(0, MAX_POOLS)
@@ -103,14 +106,14 @@ async function readFills(
     try {
       const { block, values } = await readFillStatuses(getReader(destination), hashes)
       for (const [index, { recorded, deposit }] of group.entries()) {
-        const isOver = block.timestamp > BigInt(deposit.relayData.fillDeadline)
-        if (values[index] === FILLED_STATUS || isOver) moved.add(recorded)
+        if (values[index] === FILLED_STATUS) filled.add(recorded)
+        else if (block.timestamp > BigInt(deposit.relayData.fillDeadline)) expired.add(recorded)
       }
     } catch (error) {
       logger.warn('transfers not read', { chainId, destination, count: group.length, reason: String(error) })
     }
   }
-  return { moved, unasked, pools: dueGroups.length }
+  return { filled, expired, unasked, pools: dueGroups.length }
 }
 
 /**

@@ -523,6 +523,40 @@ test('With 10,000 open transfers a run reads 100 and makes at most 12 calls; all
   expect(seen.size).toBeGreaterThanOrEqual(5 * 75)
 })
 
+test('A filled transfer is checked before expired ones, whose refunds take most of a run to find', async ({
+  transfers,
+  run,
+  service,
+  clock,
+}) => {
+  const vault = await openLagoonVault(service, { generation: '0.5' })
+  const expired = await transfers.openTogether(
+    Array.from({ length: 20 }, (_, i) => ({
+      user: BOB,
+      into: vault,
+      inputAmount: 1n,
+      outputAmount: 1n,
+      seconds: 60 + i,
+    })),
+  )
+  // The status of one deposit in a transaction makes the job follow all of them.
+  expectOk(await (expired[0] as Transfer).ask({ key: vault.key }))
+  await transfers.letExpire(expired.at(-1) as Transfer)
+  await transfers.finalise()
+  const catchUp = async () => clock.pass(Math.max(0, (await transfers.clockOf(ARBITRUM)) - Date.now() / 1000))
+  await catchUp()
+  for (let minute = 0; minute < 3; minute += 1) await run()
+
+  const transfer = await transfers.open({ user: ALICE, into: vault, inputAmount: 50_000_000n })
+  expectOk(await transfer.ask({ key: vault.key }))
+  await transfers.relayer.fill(transfer.deposit)
+  await transfers.finalise()
+  await catchUp()
+  for (let minute = 0; minute < 6; minute += 1) await run()
+  const completed = (await listEvents(service, vault.key)).filter(({ type }) => type === 'transfer.completed')
+  expect(completed).toMatchObject([{ data: { inputAmount: '50000000' } }])
+})
+
 test('When all open transfers end together, the longest waiting are checked first and none is skipped', async ({
   transfers,
 }) => {

@@ -1,4 +1,4 @@
-import { type Hex, numberToHex, pad, stringify } from 'viem'
+import { type Hex, numberToHex, pad, size, stringify } from 'viem'
 import { describe, expect, onTestFinished } from 'vitest'
 import type { LocalChain } from '../../../sandbox/chains.ts'
 import { NODE_PROFILES, type NodeProfileName } from '../../../sandbox/node-profiles.ts'
@@ -35,6 +35,7 @@ const ENDPOINTS = [
   'withdrawal of everything',
   'synchronous withdrawal',
   'withdrawal to another chain',
+  'withdrawal of everything to another chain',
   'claim',
   'claim of a withdrawal',
   'claim to another chain',
@@ -51,7 +52,10 @@ const LIES: readonly (readonly [lie: string, bites: readonly Endpoint[]])[] = [
   ['the user has claimed a part of the deposit', ['claim']],
   ['the user has claimed a part of the withdrawal', ['claim of a withdrawal', 'claim to another chain']],
   ['the user has sent the shares away', ['withdrawal', 'withdrawal of everything']],
-  ['the user has sent the savings away', ['synchronous withdrawal', 'withdrawal to another chain']],
+  [
+    'the user has sent the savings away',
+    ['synchronous withdrawal', 'withdrawal to another chain', 'withdrawal of everything to another chain'],
+  ],
   ['the savings may take everything from the user', ['synchronous deposit']],
   ['pending requests are settled', ['cancellation']],
   ['the vault gains by a settlement', ['withdrawal', 'withdrawal of everything']],
@@ -108,6 +112,7 @@ async function prepare(service: Service) {
     'withdrawal of everything': [path('withdraw'), { ...of, max: true }],
     'synchronous withdrawal': [path('withdraw'), { ...ofSavings, amount: '20000000' }],
     'withdrawal to another chain': [path('withdraw'), { ...ofSavings, amount: '20000000', ...there }],
+    'withdrawal of everything to another chain': [path('withdraw'), { ...ofSavings, max: true, ...there }],
     claim: [path('claim'), of],
     'claim of a withdrawal': [path('claim'), { ...of, kind: 'withdrawal' }],
     'claim to another chain': [path('claim'), { ...of, kind: 'withdrawal', ...there }],
@@ -201,6 +206,47 @@ describe('A node that claims that', () => {
       }
     },
   )
+})
+
+/** Makes a node answer as one that has no `eth_simulateV1`. */
+function refuseSimulations(wire: RecordingProxy): void {
+  wire.rewrite = (answer, request) => {
+    const calls: readonly { id: number; method: string }[] = JSON.parse(request)
+    const simulations = new Set(calls.flatMap(({ id, method }) => (method === 'eth_simulateV1' ? [id] : [])))
+    const items: readonly { id: number }[] = JSON.parse(answer)
+    const error = { code: -32_601, message: 'the method eth_simulateV1 does not exist' }
+    return JSON.stringify(items.map((item) => (simulations.has(item.id) ? { jsonrpc: '2.0', id: item.id, error } : item)))
+  }
+}
+
+/** Makes a node multiply, in its simulations, each token amount that Alice receives. */
+function multiplyPayments(wire: RecordingProxy, factor: bigint): void {
+  const toAlice = pad(ALICE.address).toLowerCase()
+  rewriteResults(wire, (result, { method }) => {
+    if (method !== 'eth_simulateV1') return result
+    for (const log of (result as SimulatedBlocks).flatMap(({ calls }) => calls.flatMap(({ logs = [] }) => logs))) {
+      if (log.topics[2] === toAlice && size(log.data) === 32) log.data = numberToHex(BigInt(log.data) * factor, { size: 32 })
+    }
+    return result
+  })
+}
+type SimulatedBlocks = readonly { calls: readonly { logs?: { topics: readonly Hex[]; data: Hex }[] }[] }[]
+
+test('A node that lies in its simulations cannot raise the amount sent to another chain, if no other node simulates', async ({
+  stage,
+  truth,
+  reading,
+  honest,
+  other,
+}) => {
+  const only = ['withdrawal of everything to another chain', 'claim to another chain'] as const
+  refuseSimulations(honest)
+  multiplyPayments(other, 5n)
+  const replies = await stage.ask(await reading(honest, other), { only })
+  for (const endpoint of only) {
+    expect(replies[endpoint]).toMatchObject({ status: 200 })
+    expect(replies[endpoint].body.quote.inputAmount).toBe(truth[endpoint].body.quote.inputAmount)
+  }
 })
 
 function expectTruth(replies: Replies, truth: Replies) {

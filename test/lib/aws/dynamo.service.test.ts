@@ -60,6 +60,17 @@ describe('The DynamoDB client', () => {
     expect(waits()).toBe(2)
   })
 
+  test('closes a connection that is unused for five seconds', async () => {
+    const { endpoint } = await fakeDynamo({ status: 200, body: {} })
+    // The server itself never closes an unused connection.
+    Object.assign(server ?? {}, { keepAliveTimeout: 0 })
+    const connected = once(server as Server, 'connection')
+    await dynamoClient({ ...localConfig(endpoint), ...CLIENT_DEFAULTS }).send(get)
+    const [socket] = await connected
+    await once(socket, 'close')
+    expect(socket.destroyed).toBe(true)
+  })
+
   test('retries a failed request once', async () => {
     const { endpoint, count } = await fakeDynamo({ status: 500, body: {} })
     await expect(dynamoClient(localConfig(endpoint)).send(get)).rejects.toThrow()

@@ -226,6 +226,18 @@ describe('A retry', () => {
     expect(asked).toEqual([FIRST, FIRST])
   })
 
+  test('goes to the only node for a call that it has not served, such as one for a block that it still lacks', async () => {
+    const lagging = refusing('eth_call', { code: -32_000, message: 'header not found' })
+    let tries = 0
+    const node: Node = (batch, signal) => {
+      tries += 1
+      return tries === 1 ? lagging(batch, signal) : createHealthyNode()(batch, signal)
+    }
+    const { rpc, batches } = rpcOver({ [FIRST]: node })
+    expect(await rpc(CALLS)).toEqual(RESULTS)
+    expect(batches.map((batch) => batch.length)).toEqual([3, 1])
+  })
+
   test('waits a random time, which a successful batch does not draw', async () => {
     const { rpc, environment } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { random: 0.999 })
     await rpc(CALLS)
