@@ -45,7 +45,9 @@ async function sentOf({ operation = redeem, ...payment }: Paying): Promise<bigin
   const count = payment.results?.length ?? 1
   const intent = { operation, request: { vault: VAULT, account: USER, amount: 7n } }
   const intents = Array.from({ length: count }, () => intent)
-  const prepared = await toResult(send({ intents, results: undefined, field: 'amount', ...payment }))
+  const prepared = await toResult(
+    send({ intents, results: undefined, reported: 10n ** 9n, field: 'amount', ...payment }),
+  )
   if ('error' in prepared) return prepared.error.code
   const { operations, quote } = prepared.value
   expect(operations).toHaveLength(count + 1)
@@ -82,6 +84,12 @@ describe('The sent amount is at most the guaranteed payment:', () => {
   test.for<[what: string, payment: Paying, sent: bigint | string]>([
     ['the requested amount if the vault pays more', { results: [buildPayment(100n)], amount: 60n }, 60n],
     ['the payment if more is requested', { results: [buildPayment(100n)], amount: 101n }, 100n],
+    ['the reported payment if the simulation shows more', { results: [buildPayment(100n)], reported: 40n }, 40n],
+    [
+      'nothing if the vault reports no payment',
+      { results: [buildPayment(100n)], reported: undefined },
+      'cross_chain_not_available',
+    ],
     ['the requested amount without a simulation', { operation: withdraw, amount: 60n }, 60n],
     ['nothing if the payment is unknown', {}, 'cross_chain_not_available'],
     ['nothing if the vault pays nothing', { results: [buildSimulatedCall()] }, 'amount_too_low_for_bridge'],
