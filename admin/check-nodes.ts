@@ -109,34 +109,36 @@ export async function checkNodes(nodes: Nodes, chainIds = nodes.chainIds): Promi
 async function checkChain(nodes: Nodes, chain: EvmChain): Promise<string[]> {
   const urls = await nodes.urlsOf(chain.id)
   const lines = [`${chain.name} (${chain.id})`]
-  const found = new Map<string, NodeCapabilities>()
+  const capabilities = new Map<string, NodeCapabilities>()
   for (const [index, url] of urls.entries()) {
     const { host } = new URL(url)
     nodes.say(`${chain.name}: ${host} …`)
     const one = await probe(nodes, chain, url)
-    if (typeof one !== 'string' && one.chainId === chain.id) found.set(url, one)
-    const told = typeof one === 'string' ? [one] : describe(chain, one)
-    lines.push(`  ${index + 1}. ${host}`, ...told.map((line) => `     ${line}`))
+    if (typeof one !== 'string' && one.chainId === chain.id) capabilities.set(url, one)
+    const sublines = typeof one === 'string' ? [one] : describe(chain, one)
+    lines.push(`  ${index + 1}. ${host}`, ...sublines.map((line) => `     ${line}`))
   }
-  return [...lines, `  ${await judgeChain(nodes, chain, found)}`, '']
+  return [...lines, `  ${await judgeChain(nodes, chain, capabilities)}`, '']
 }
 
 /** Returns PASS or FAIL for a chain, with the reason. PASS needs two hosts that agree and return recent events. */
 async function judgeChain(
   nodes: Nodes,
   chain: EvmChain,
-  found: ReadonlyMap<string, NodeCapabilities>,
+  capabilities: ReadonlyMap<string, NodeCapabilities>,
 ): Promise<string> {
-  const hosts = groupByHost([...found.keys()])
+  const hosts = groupByHost([...capabilities.keys()])
   const lack = [
     { does: 'can be used', of: () => true },
     { does: 'returns events', of: ({ blocks }: NodeCapabilities) => blocks !== undefined },
     { does: `returns events of the last ${timeText(HOUR)}`, of: ({ depth }: NodeCapabilities) => depth >= HOUR },
   ].flatMap(({ does, of }) => {
-    const able = hosts.filter((urls) => urls.some((url) => [found.get(url)].some((one) => one && of(one)))).length
+    const able = hosts.filter((urls) =>
+      urls.some((url) => [capabilities.get(url)].some((one) => one && of(one))),
+    ).length
     return able < 2 ? [able === 0 ? `no host ${does}` : `only 1 host ${does}`] : []
   })
-  const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...found.keys()])
+  const compared = hosts.length < 2 ? undefined : await compareUrls(nodes, chain, [...capabilities.keys()])
   if (compared?.differences[0]) return `FAIL: ${compared.differences.join('; ')}`
   // Missing capabilities are reported before missing responses (`silent`), because they concern more hosts.
   if (lack[0] || !compared) return `FAIL: ${lack[0]}, and what users sign and what is recorded needs 2`
@@ -296,16 +298,16 @@ function openNode(nodes: Nodes, url: string) {
 }
 
 /** Describes the node's capabilities, then the features of the service that will not work with this node. */
-function describe(chain: EvmChain, found: NodeCapabilities): string[] {
-  const { chainId, calls, blocks, depth, stateDepth, overrides, simulation } = found
+function describe(chain: EvmChain, node: NodeCapabilities): string[] {
+  const { chainId, calls, blocks, depth, stateDepth, overrides, simulation } = node
   if (chainId !== chain.id) {
     return [`WRONG CHAIN: it is chain ${chainId}, not ${chain.id}. Nothing is read from it: take it out.`]
   }
   return [
     [
-      `head ${timeText(found.headAge)} old`,
-      `${chain.finality.tag} ${found.tagAge === undefined ? 'unknown' : `${timeText(found.tagAge)} old`}`,
-      `${found.milliseconds} ms`,
+      `head ${timeText(node.headAge)} old`,
+      `${chain.finality.tag} ${node.tagAge === undefined ? 'unknown' : `${timeText(node.tagAge)} old`}`,
+      `${node.milliseconds} ms`,
     ].join(', '),
     [
       calls === 0 ? 'no batches' : `${calls} ${calls === 1 ? 'call' : 'calls'} a request`,
@@ -314,12 +316,12 @@ function describe(chain: EvmChain, found: NodeCapabilities): string[] {
       overrides ? 'state overrides' : 'no state overrides',
       simulation ? 'simulation' : 'no simulation',
     ].join(', '),
-    ...listLimitations(chain, found).map((lack) => `- ${lack}`),
+    ...listLimitations(chain, node).map((lack) => `- ${lack}`),
   ]
 }
 
-function listLimitations(chain: EvmChain, found: NodeCapabilities): string[] {
-  const { blocks, depth, stateDepth, secondsPerBlock, tagAge } = found
+function listLimitations(chain: EvmChain, node: NodeCapabilities): string[] {
+  const { blocks, depth, stateDepth, secondsPerBlock, tagAge } = node
   const callsAYear = blocks === undefined ? 0 : Math.ceil((365 * 24 * HOUR) / secondsPerBlock / blocks)
   const lines: readonly (readonly [boolean, string])[] = [
     [
@@ -338,13 +340,13 @@ function listLimitations(chain: EvmChain, found: NodeCapabilities): string[] {
       callsAYear > MANY_CALLS,
       `A year of the past takes ${callsAYear} calls for events: new vaults take long to be read.`,
     ],
-    [!found.overrides, 'Each reading of an async vault takes about ten calls more.'],
-    [!found.simulation, 'Deposits and claims are handed out without having been tried ("simulation": "unavailable").'],
-    [found.calls < FEW_CALLS, 'Each reading takes several requests.'],
-    [found.isLimited, 'It limited these few requests (429): in use it will do so often.'],
+    [!node.overrides, 'Each reading of an async vault takes about ten calls more.'],
+    [!node.simulation, 'Deposits and claims are handed out without having been tried ("simulation": "unavailable").'],
+    [node.calls < FEW_CALLS, 'Each reading takes several requests.'],
+    [node.isLimited, 'It limited these few requests (429): in use it will do so often.'],
     [tagAge === undefined, `Without the tag "${chain.finality.tag}" what is final is told by age alone.`],
-    [found.headAge > OLD_HEAD_SECONDS, 'What is shown is as old as its head.'],
-    [found.milliseconds > SLOW_MS, 'It is slow: an answer may take 3 s in all, then the next node is asked.'],
+    [node.headAge > OLD_HEAD_SECONDS, 'What is shown is as old as its head.'],
+    [node.milliseconds > SLOW_MS, 'It is slow: an answer may take 3 s in all, then the next node is asked.'],
   ]
   return lines.flatMap(([isLacking, line]) => (isLacking ? [line] : []))
 }

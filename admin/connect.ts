@@ -173,7 +173,7 @@ export function connectStage(stage: Stage): Admin {
       stage,
       // The module loads only when needed: its AWS clients take a quarter of a second, and `npm start` does not use them.
       openAccount: async () => (await import('./stage/aws-account.ts')).openAwsAccount(),
-      countSubscribers: (...asked) => countSubscribers({ snsIn, sqs: sqsClient() }, ...asked),
+      countSubscribers: (...args) => countSubscribers({ snsIn, sqs: sqsClient() }, ...args),
     },
     keyEnvironment: stage === 'prod' ? 'live' : 'test',
   }

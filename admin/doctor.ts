@@ -111,7 +111,7 @@ function listChecks(
   const inAccount = (name: string, check: typeof checkQuota) => ({
     name,
     look: async (): Promise<readonly Finding[]> =>
-      stage && account ? await check(account, stage) : [{ mark: 'skip', name, found: NOT_LOCAL }],
+      stage && account ? await check(account, stage) : [{ mark: 'skip', name, result: NOT_LOCAL }],
   })
 
   return [
@@ -123,8 +123,8 @@ function listChecks(
       name: 'nodes',
       look: async () => {
         // Every chain counts as used by vaults if the list of vaults cannot be read.
-        const [asked, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
-        return asked.map((nodes) => {
+        const [chains, used] = await Promise.all([askAllNodes(), listUsedChains().catch(() => undefined)])
+        return chains.map((nodes) => {
           const hasVaults = used?.some(({ chain }) => chain === nodes.chain) ?? true
           return checkChainNodes(nodes, { hasVaults, isProduction: stage === 'prod', isLocal: !stage, command })
         })
@@ -136,18 +136,18 @@ function listChecks(
       name: 'edge',
       look: async () => {
         const edge = (await readStage())?.edge
-        if (!edge) return [{ mark: 'skip', name: 'edge', found: stage ? 'the stage has none' : NOT_LOCAL }]
-        const [found, withKeys] = await Promise.all([checkEdge(examined, edge), listClients()])
-        return [...found, ...checkRates(withKeys, edge)]
+        if (!edge) return [{ mark: 'skip', name: 'edge', result: stage ? 'the stage has none' : NOT_LOCAL }]
+        const [edgeFindings, withKeys] = await Promise.all([checkEdge(examined, edge), listClients()])
+        return [...edgeFindings, ...checkRates(withKeys, edge)]
       },
     },
     {
       name: 'alarms',
       look: async () => {
-        if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', found: NOT_LOCAL }]
+        if (!stage || !countSubscribers) return [{ mark: 'skip', name: 'alarms', result: NOT_LOCAL }]
         // An invalid file of stages counts as absent here, because the check `passkeys` reports it.
         const { edge, observe } = (await readStage().catch(() => undefined)) ?? {}
-        if (observe === 'none') return [{ mark: 'skip', name: 'alarms', found: 'the stage observes nothing' }]
+        if (observe === 'none') return [{ mark: 'skip', name: 'alarms', result: 'the stage observes nothing' }]
         const topics: readonly AlarmScope[] = edge ? ['stage', 'edge'] : ['stage']
         return await Promise.all(
           topics.map(async (alarmsOf) => checkSubscribers(await countSubscribers(stage, alarmsOf), stage, alarmsOf)),
@@ -166,10 +166,10 @@ function listChecks(
       name: 'records',
       look: async () => {
         // The check can compute the lag of records without a node's last block, so failing nodes do not stop the check.
-        const [used, asked] = await Promise.all([listUsedChains(), askAllNodes().catch(() => [])])
+        const [used, chains] = await Promise.all([listUsedChains(), askAllNodes().catch(() => [])])
         return await Promise.all(
           used.map(async ({ chain, vaults }) => {
-            const head = asked.find((nodes) => nodes.chain === chain)?.head
+            const head = chains.find((nodes) => nodes.chain === chain)?.head
             return checkRecords(chain, { progress: await records.getProgress(vaults), head, now: now() }, command)
           }),
         )
@@ -181,13 +181,13 @@ function listChecks(
       look: async () => {
         const counted = deadLetters.queues.map(async (queue) => ({ queue, count: await deadLetters.count(queue) }))
         const waiting = (await Promise.all(counted)).filter(({ count }) => count > 0)
-        if (waiting.length === 0) return [{ mark: 'ok', name: 'dead letters', found: 'none' }]
-        const found = waiting.map(({ queue, count }) => `${count} of ${queue}`).join(', ')
+        if (waiting.length === 0) return [{ mark: 'ok', name: 'dead letters', result: 'none' }]
+        const result = waiting.map(({ queue, count }) => `${count} of ${queue}`).join(', ')
         return [
           {
             mark: 'WARN',
             name: 'dead letters',
-            found,
+            result,
             remedy: `${command('list-dead-letters')}, and docs/runbooks/undone-messages.md`,
           },
         ]
@@ -201,9 +201,9 @@ async function checkPasskeys(
   stagesFile: string | undefined,
 ): Promise<Finding[]> {
   const name = 'passkeys'
-  if (!stage) return [{ mark: 'skip', name, found: NOT_LOCAL }]
+  if (!stage) return [{ mark: 'skip', name, result: NOT_LOCAL }]
   const relyingParty = (await readStages(stagesFile)).get(stage)?.relyingParty
   if (relyingParty) return await checkPasskeyDomain(environment, relyingParty)
   const remedy = `Go where stages.json is, or name the file with --stages: ${guideSection('stages', 'Settings')}`
-  return [{ mark: 'WARN', name, found: `no file of stages names ${stage}`, remedy }]
+  return [{ mark: 'WARN', name, result: `no file of stages names ${stage}`, remedy }]
 }

@@ -44,11 +44,11 @@ export function createItemsRestorer({ dynamo, nameOf, now, say }: RestoreService
     let sum: RestoreCounts = { items: 0, missing: 0, different: 0 }
     for await (const page of createOperatorTable(dynamo, from).scan(Item, { isConsistent: true })) {
       const items = page.filter((item) => item.pk.startsWith(partition) && !hasExpired(item))
-      const found = await own.getMany(
+      const ownItems = await own.getMany(
         Item,
         items.map(({ pk, sk }) => ({ pk, sk })),
       )
-      const present = new Map(found.map((item) => [`${item.pk} ${item.sk}`, item]))
+      const present = new Map(ownItems.map((item) => [`${item.pk} ${item.sk}`, item]))
       const stored = (item: z.output<typeof Item>) => present.get(`${item.pk} ${item.sk}`)
       const missing = items.filter((item) => !stored(item))
       const different = items.filter((item) => stored(item) && !isDeepStrictEqual(stored(item), item))

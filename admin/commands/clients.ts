@@ -169,8 +169,8 @@ function describeLimits(
 ): string[] {
   const listed = vaults?.map(({ chainId, address }) => `${chainId}:${address}`)
   const largest = largestDeposits?.map(({ chainId, asset, amount }) => {
-    const known = ofClient.find((vault) => vault.chainId === chainId && vault.asset === asset)
-    const inWords = known ? `${formatUnits(amount, known.assetDecimals)} ${known.assetSymbol}` : 'smallest unit'
+    const vault = ofClient.find((vault) => vault.chainId === chainId && vault.asset === asset)
+    const inWords = vault ? `${formatUnits(amount, vault.assetDecimals)} ${vault.assetSymbol}` : 'smallest unit'
     return `${chainId}:${asset}=${amount} (${inWords})`
   })
   return [

@@ -72,7 +72,7 @@ export const VAULT_COMMANDS: Commands = {
         ...(version ? [`Its version is ${version}.`, ''] : []),
         ...describeTrip(vault, trip),
         '',
-        ...flaws.flatMap((seen) => [`Accepted: ${seen}.`, '']),
+        ...flaws.flatMap((flaw) => [`Accepted: ${flaw}.`, '']),
         `Pinned ${pinnedSince(pinned)}:`,
         ...pinColumns(pinned),
         '',

@@ -13,22 +13,22 @@ export async function checkQuota({ countExecutions }: AwsAccountReader, stage: S
   const executions = await countExecutions().catch(orUndefinedIfDenied)
   if (executions === undefined) {
     const remedy = `Let them lambda:GetAccountSettings: ${guideSection('watch', 'Rights')}`
-    return [{ mark: 'WARN', name, found: 'your AWS credentials may not read it', remedy }]
+    return [{ mark: 'WARN', name, result: 'your AWS credentials may not read it', remedy }]
   }
-  const found = `${executions} functions at a time`
-  if (executions >= MIN_CONCURRENT_EXECUTIONS) return [{ mark: 'ok', name, found }]
+  const result = `${executions} functions at a time`
+  if (executions >= MIN_CONCURRENT_EXECUTIONS) return [{ mark: 'ok', name, result }]
   const mark = stage === 'prod' ? 'FAIL' : 'WARN'
-  return [{ mark, name, found: `${found}: users get 503 beyond`, remedy: RAISE_EXECUTIONS_COMMAND }]
+  return [{ mark, name, result: `${result}: users get 503 beyond`, remedy: RAISE_EXECUTIONS_COMMAND }]
 }
 
 /** Checks that the caller has the IAM permissions that an operator's commands need. Sends seven requests. */
 export async function checkPermissions({ identify, listDenied }: AwsAccountReader, stage: Stage): Promise<Finding[]> {
   const name = 'grants'
   const denied = await listDenied(listOperatorPermissions(await identify(), stage))
-  if (!denied) return [{ mark: 'skip', name, found: 'AWS does not let your role look at its rights' }]
-  if (denied.length === 0) return [{ mark: 'ok', name, found: "suffice for an operator's commands" }]
-  const found = `your AWS credentials may not ${denied.join(', ')}`
-  return [{ mark: 'WARN', name, found, remedy: guideSection('watch', 'Rights') }]
+  if (!denied) return [{ mark: 'skip', name, result: 'AWS does not let your role look at its rights' }]
+  if (denied.length === 0) return [{ mark: 'ok', name, result: "suffice for an operator's commands" }]
+  const result = `your AWS credentials may not ${denied.join(', ')}`
+  return [{ mark: 'WARN', name, result, remedy: guideSection('watch', 'Rights') }]
 }
 
 function orUndefinedIfDenied(error: unknown): undefined {

@@ -30,18 +30,18 @@ export async function countSubscribers(
   const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }))
   const [arn, partition, , region, account] = z.string().parse(Attributes?.QueueArn).split(':')
   const TopicArn = [arn, partition, 'sns', elsewhere ?? region, account, topic].join(':')
-  const found: string[] = []
+  const subscriptionArns: string[] = []
   let NextToken: string | undefined
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const answer = await sns.send(new ListSubscriptionsByTopicCommand({ TopicArn, ...(NextToken && { NextToken }) }))
-    found.push(...(answer.Subscriptions ?? []).map(({ SubscriptionArn = '' }) => SubscriptionArn))
+    subscriptionArns.push(...(answer.Subscriptions ?? []).map(({ SubscriptionArn = '' }) => SubscriptionArn))
     NextToken = answer.NextToken
     if (!NextToken) break
   }
   // A pending or deleted subscription has a word such as `PendingConfirmation` in place of the ARN.
   return {
-    confirmed: found.filter((text) => text.startsWith('arn:')).length,
-    pending: found.filter((text) => text === 'PendingConfirmation').length,
+    confirmed: subscriptionArns.filter((text) => text.startsWith('arn:')).length,
+    pending: subscriptionArns.filter((text) => text === 'PendingConfirmation').length,
   }
 }
 
@@ -56,12 +56,12 @@ export function checkSubscribers(
       ? ['alarms of the edge', `${edgeAlarmsTopicName(stage)} in ${EDGE_REGION}`]
       : ['alarms', alarmsTopicName(stage)]
   if (confirmed > 0)
-    return { mark: 'ok', name, found: `reach ${confirmed} of ${formatCount(confirmed + pending, 'subscriber')}` }
+    return { mark: 'ok', name, result: `reach ${confirmed} of ${formatCount(confirmed + pending, 'subscriber')}` }
   const mark = stage === 'prod' ? 'FAIL' : 'WARN'
   if (pending > 0) {
     const remedy = `Confirm the e-mail that AWS sent; where it is gone, subscribe the address to ${topic} again`
-    return { mark, name, found: `reach nobody: ${pending} not confirmed`, remedy }
+    return { mark, name, result: `reach nobody: ${pending} not confirmed`, remedy }
   }
   const remedy = `Set alarmEmail in stages.json and deploy: ${guideSection('stages', 'Settings')}`
-  return { mark, name, found: 'reach nobody', remedy }
+  return { mark, name, result: 'reach nobody', remedy }
 }

@@ -28,10 +28,10 @@ export async function checkAccess({ config }: Pick<DynamoDBClient, 'config'>, pr
       (error: unknown) => [`no ${what} (${describeReason(error)})`],
     )
   const lacking = await Promise.all([lacks('region', config.region), lacks('credentials', config.credentials)])
-  const found = lacking.flat().join(', ') || (await describeRefusal(probe))
-  if (!found) return []
+  const result = lacking.flat().join(', ') || (await describeRefusal(probe))
+  if (!result) return []
   const remedy = `Set AWS_REGION to the stage's, and AWS_PROFILE or the keys of AWS: ${guideSection('watch', 'Rights')}`
-  return [{ mark: 'FAIL', name: 'AWS', found, remedy }]
+  return [{ mark: 'FAIL', name: 'AWS', result, remedy }]
 }
 
 /**
@@ -56,7 +56,7 @@ export async function checkTables(probe: TableProbe): Promise<Finding[]> {
   )
   const failed = findings.flat()
   if (failed.length > 0) return failed
-  return [{ mark: 'ok', name: 'tables', found: `${TABLE_KEYS.length} can be read` }]
+  return [{ mark: 'ok', name: 'tables', result: `${TABLE_KEYS.length} can be read` }]
 }
 
 function judgeFailure(table: TableKey, error: unknown): Finding {
@@ -64,13 +64,13 @@ function judgeFailure(table: TableKey, error: unknown): Finding {
   switch (error instanceof Error ? error.name : '') {
     case 'ResourceNotFoundException': {
       const remedy = 'A new stage: docs/deploy.md; one that had it: docs/runbooks/restore.md'
-      return { mark, name, found: 'there is none', remedy }
+      return { mark, name, result: 'there is none', remedy }
     }
     case 'AccessDeniedException': {
       const remedy = `Let them dynamodb:GetItem on vaultline-<stage>-${table}`
-      return { mark, name, found: 'your AWS credentials may not read it', remedy }
+      return { mark, name, result: 'your AWS credentials may not read it', remedy }
     }
     default:
-      return { mark, name, found: `cannot be read: ${describeReason(error)}` }
+      return { mark, name, result: `cannot be read: ${describeReason(error)}` }
   }
 }

@@ -21,23 +21,23 @@ export function checkClients(clients: readonly ClientKeys[], now: number, comman
   const [first] = clients
   const [firstEnding] = ending
   if (!first) {
-    return [{ mark: 'FAIL', name: 'clients', found: 'there is none', remedy: command('create-client --name <text>') }]
+    return [{ mark: 'FAIL', name: 'clients', result: 'there is none', remedy: command('create-client --name <text>') }]
   }
   if (active.length === 0) {
-    const found = `no active key, of ${formatCount(clients.length, 'client')}`
-    return [{ mark: 'FAIL', name: 'clients', found, remedy: issueKey(command, first.clientId) }]
+    const result = `no active key, of ${formatCount(clients.length, 'client')}`
+    return [{ mark: 'FAIL', name: 'clients', result, remedy: issueKey(command, first.clientId) }]
   }
-  const found = `${formatCount(clients.length, 'client')}, ${formatCount(active.length, 'active key')}`
-  if (!firstEnding) return [{ mark: 'ok', name: 'clients', found }]
+  const result = `${formatCount(clients.length, 'client')}, ${formatCount(active.length, 'active key')}`
+  if (!firstEnding) return [{ mark: 'ok', name: 'clients', result }]
   const described = ending.map(
     ({ clientId, key }) => `${key.keyId} of client ${clientId} on ${key.expiresAt?.toISOString().slice(0, 10)}`,
   )
   return [
-    { mark: 'ok', name: 'clients', found },
+    { mark: 'ok', name: 'clients', result },
     {
       mark: 'WARN',
       name: 'keys that end',
-      found: joinFirstNames(described),
+      result: joinFirstNames(described),
       remedy: issueKey(command, firstEnding.clientId),
     },
   ]
@@ -58,21 +58,21 @@ export function checkVaults(
 ): Finding[] {
   if (vaults.length === 0) {
     const remedy = command('add-vault --client <id> --chain <id> --address 0x…')
-    return [{ mark: 'FAIL', name: 'vaults', found: 'no client has one', remedy }]
+    return [{ mark: 'FAIL', name: 'vaults', result: 'no client has one', remedy }]
   }
   const chains = new Set(vaults.map(({ chainId }) => chainId))
   const warn = (name: string, concerned: readonly VaultKey[]): Finding[] => {
     const [first] = concerned
     if (!first) return []
-    const found = joinFirstNames(concerned.map(({ chainId, address }) => `${chainId}:${address}`))
+    const result = joinFirstNames(concerned.map(({ chainId, address }) => `${chainId}:${address}`))
     const remedy = command(`confirm-vault --chain ${first.chainId} --address ${first.address}`)
-    return [{ mark: 'WARN', name, found, remedy }]
+    return [{ mark: 'WARN', name, result, remedy }]
   }
   return [
     {
       mark: 'ok',
       name: 'vaults',
-      found: `${formatCount(vaults.length, 'vault')} on ${formatCount(chains.size, 'chain')}`,
+      result: `${formatCount(vaults.length, 'vault')} on ${formatCount(chains.size, 'chain')}`,
     },
     ...warn(
       'vaults not pinned',

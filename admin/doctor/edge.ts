@@ -23,18 +23,18 @@ async function checkDomain(environment: Environment, { domain }: EdgeEnvironment
   const name = 'edge'
   const url = `https://${domain.name}/health`
   const { status, isCloudFront, failure } = await ask(environment, url)
-  if (status === 200 && isCloudFront) return { mark: 'ok', name, found: `${domain.name} leads to the API` }
-  const found = failure ?? (isCloudFront ? `answers HTTP status ${status}` : 'does not lead to CloudFront')
-  return { mark: 'FAIL', name, found: `${url} ${found}`, remedy: `${REMEDY}, and docs/runbooks/failing-edge.md` }
+  if (status === 200 && isCloudFront) return { mark: 'ok', name, result: `${domain.name} leads to the API` }
+  const result = failure ?? (isCloudFront ? `answers HTTP status ${status}` : 'does not lead to CloudFront')
+  return { mark: 'FAIL', name, result: `${url} ${result}`, remedy: `${REMEDY}, and docs/runbooks/failing-edge.md` }
 }
 
 async function checkWayAround(environment: Environment, { origin, isOnlyWay }: EdgeEnvironment): Promise<Finding> {
   const name = 'around the edge'
   const { status, failure } = await ask(environment, `${origin}/health`)
-  if (failure) return { mark: 'FAIL', name, found: `${origin} ${failure}`, remedy: REMEDY }
-  if (status === 404) return { mark: 'ok', name, found: 'finds nothing' }
-  const found = `${origin} answers HTTP status ${status}`
-  return isOnlyWay ? { mark: 'FAIL', name, found, remedy: REMEDY } : { mark: 'WARN', name, found, remedy: REMEDY }
+  if (failure) return { mark: 'FAIL', name, result: `${origin} ${failure}`, remedy: REMEDY }
+  if (status === 404) return { mark: 'ok', name, result: 'finds nothing' }
+  const result = `${origin} answers HTTP status ${status}`
+  return isOnlyWay ? { mark: 'FAIL', name, result, remedy: REMEDY } : { mark: 'WARN', name, result, remedy: REMEDY }
 }
 
 /**
@@ -49,7 +49,7 @@ export function checkRates(clients: readonly ClientKeys[], { requestsPerMinute }
   )
   if (slowed.length === 0) return []
   const remedy = `Raise edge.requestsPerMinute.key to twice the rate of the largest: ${REMEDY}`
-  return [{ mark: 'WARN', name: 'keys that the edge slows', found: joinFirstNames(slowed), remedy }]
+  return [{ mark: 'WARN', name: 'keys that the edge slows', result: joinFirstNames(slowed), remedy }]
 }
 
 async function ask({ fetch, questionMs }: Environment, url: string) {

@@ -13,7 +13,7 @@ export async function runChecks(checks: readonly Check[], { limitMs, say }: Limi
   const waiting = new Set(checks.map(({ name }) => name))
   const patience = setInterval(() => say(`Waiting for ${[...waiting].join(', ')} …`), PATIENCE_MS)
   try {
-    const found = await Promise.all(
+    const findings = await Promise.all(
       checks.map(async ({ name, look }): Promise<readonly Finding[]> => {
         try {
           return await within(limitMs, look())
@@ -24,7 +24,7 @@ export async function runChecks(checks: readonly Check[], { limitMs, say }: Limi
         }
       }),
     )
-    return found.flat()
+    return findings.flat()
   } finally {
     clearInterval(patience)
   }
@@ -36,7 +36,7 @@ const ABSENT = ['ResourceNotFoundException', 'QueueDoesNotExist', 'NotFoundExcep
 function failureOf(name: string, error: unknown): Finding {
   const isAbsent = error instanceof Error && ABSENT.includes(error.name)
   const remedy = 'Deploy the stage, which makes it: docs/deploy.md'
-  return { mark: 'FAIL', name, found: describeReason(error), ...(isAbsent && { remedy }) }
+  return { mark: 'FAIL', name, result: describeReason(error), ...(isAbsent && { remedy }) }
 }
 
 async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
@@ -50,8 +50,8 @@ export function describeFindings(findings: readonly Finding[]): string[] {
   const width = Math.max(...findings.map(({ name }) => name.length))
   const count = (mark: Finding['mark']) => findings.filter((finding) => finding.mark === mark).length
   return [
-    ...findings.flatMap(({ mark, name, found, remedy }) => [
-      `${mark.padEnd(4)}  ${name.padEnd(width)}  ${found}`,
+    ...findings.flatMap(({ mark, name, result, remedy }) => [
+      `${mark.padEnd(4)}  ${name.padEnd(width)}  ${result}`,
       ...(remedy ? [`      ${remedy}`] : []),
     ]),
     `${count('FAIL')} failed and ${count('WARN')} warned of ${findings.length}.`,

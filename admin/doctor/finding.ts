@@ -8,7 +8,7 @@ export type Finding = {
   readonly mark: 'ok' | 'skip' | 'WARN' | 'FAIL'
   readonly name: string
   /** Result in words, without secrets. */
-  readonly found: string
+  readonly result: string
   /** Next step for the operator: a command to run, or a page in docs/operate to read. */
   readonly remedy?: string
 }

@@ -34,21 +34,21 @@ export function checkRecords(
   const [recorded] = moments.toSorted((left, right) => Number(right - left))
   if (recorded === undefined) {
     const remedy = `Wait for some minutes after add-vault; then the log of jobs/refresh-chain: ${WATCHING}`
-    return { mark: 'WARN', name, found: `nothing yet, of ${vaults}`, remedy }
+    return { mark: 'WARN', name, result: `nothing yet, of ${vaults}`, remedy }
   }
   const lag = computeLagSeconds(chain, { recorded, head, now })
-  const found = `${timeText(lag)} behind, of ${vaults}`
-  if (lag < maxLagSeconds(refreshChain)) return { mark: 'ok', name, found }
-  return { mark: 'FAIL', name, found, remedy: `${command(`check-nodes --chain ${chain.id}`)}, and ${WATCHING}` }
+  const result = `${timeText(lag)} behind, of ${vaults}`
+  if (lag < maxLagSeconds(refreshChain)) return { mark: 'ok', name, result }
+  return { mark: 'FAIL', name, result, remedy: `${command(`check-nodes --chain ${chain.id}`)}, and ${WATCHING}` }
 }
 
 /** Checks the age of the prices and rates that the market's jobs store in the cache table. Sends one request. */
 export async function checkMarket(cache: Pick<SharedCache, 'get'>, now: number): Promise<Finding[]> {
-  const kept = await cache.get({ MARKET: MARKET_DATA_KEY, RATES: EXCHANGE_RATES_KEY, ...PRICES_KEYS, ...TOKENS_KEYS })
+  const cached = await cache.get({ MARKET: MARKET_DATA_KEY, RATES: EXCHANGE_RATES_KEY, ...PRICES_KEYS, ...TOKENS_KEYS })
   return [
-    checkAge('market', refreshMarket, { kept: { market: kept.MARKET, rates: kept.RATES }, now }),
-    checkAge('prices', refreshMarket, { kept: ofChains((key) => kept[`prices ${key}`]), now }),
-    checkAge('token lists', refreshTokens, { kept: ofChains((key) => kept[`tokens ${key}`]), now }),
+    checkAge('market', refreshMarket, { answers: { market: cached.MARKET, rates: cached.RATES }, now }),
+    checkAge('prices', refreshMarket, { answers: ofChains((key) => cached[`prices ${key}`]), now }),
+    checkAge('token lists', refreshTokens, { answers: ofChains((key) => cached[`tokens ${key}`]), now }),
   ]
 }
 
@@ -62,20 +62,20 @@ function ofChains(answerOf: (key: (typeof CHAINS)[number]['key']) => Answer): Re
 function checkAge(
   name: string,
   contract: Pick<JobContract, 'everyMinutes'>,
-  { kept, now }: { readonly kept: Readonly<Record<string, Answer>>; readonly now: number },
+  { answers, now }: { readonly answers: Readonly<Record<string, Answer>>; readonly now: number },
 ): Finding {
   const remedy = `Wait for the job's next run, at most ${contract.everyMinutes} minutes; then its log: ${WATCHING}`
-  const missing = Object.keys(kept).filter((key) => !kept[key])
-  if (missing.length > 0) return { mark: 'FAIL', name, found: `unknown: ${joinFirstNames(missing)}`, remedy }
-  const ages = Object.values(kept).flatMap((answer) =>
+  const missing = Object.keys(answers).filter((key) => !answers[key])
+  if (missing.length > 0) return { mark: 'FAIL', name, result: `unknown: ${joinFirstNames(missing)}`, remedy }
+  const ages = Object.values(answers).flatMap((answer) =>
     answer ? [{ ...answer, seconds: Math.round((now - answer.asOf.getTime()) / 1000) }] : [],
   )
   const oldest = Math.max(...ages.map(({ seconds }) => seconds))
-  const found = `${timeText(oldest)} old`
+  const result = `${timeText(oldest)} old`
   const stale = ages.filter(({ isStale }) => isStale)
-  if (stale.length === 0) return { mark: 'ok', name, found }
+  if (stale.length === 0) return { mark: 'ok', name, result }
   const hasFailed = stale.some(({ seconds }) => seconds >= maxLagSeconds(contract))
-  return { mark: hasFailed ? 'FAIL' : 'WARN', name, found, remedy }
+  return { mark: hasFailed ? 'FAIL' : 'WARN', name, result, remedy }
 }
 
 function timeText(seconds: number): string {

@@ -47,18 +47,18 @@ export async function readNodes(
 ): Promise<ChainNodes> {
   const urls = configured ?? chain.rpcUrls
   const groups = groupByHost(urls)
-  const nodes = await Promise.all(urls.map(async (url) => ({ url, told: await askNode(environment, chain, url) })))
-  const good = nodes.filter(({ told }) => typeof told !== 'string').map(({ url }) => url)
-  const heads = nodes.flatMap(({ told }) => (typeof told === 'string' ? [] : told))
+  const nodes = await Promise.all(urls.map(async (url) => ({ url, result: await askNode(environment, chain, url) })))
+  const good = nodes.filter(({ result }) => typeof result !== 'string').map(({ url }) => url)
+  const heads = nodes.flatMap(({ result }) => (typeof result === 'string' ? [] : result))
   const goodHosts = groups.filter((group) => group.some((url) => good.includes(url))).length
-  const compared = nodes.flatMap(({ url, told }) => {
-    if (typeof told === 'string') return []
+  const compared = nodes.flatMap(({ url, result }) => {
+    if (typeof result === 'string') return []
     const askIt = (method: string, params: readonly unknown[]) =>
       ask(environment, url, method, params).catch((error: unknown) => {
         if (error instanceof FailedTry || error instanceof z.ZodError) return undefined
         throw error
       })
-    return [{ name: new URL(url).host, head: told.number, ask: askIt }]
+    return [{ name: new URL(url).host, head: result.number, ask: askIt }]
   })
   return {
     chain,
@@ -68,7 +68,9 @@ export async function readNodes(
     // Only the contradictions between hosts are used, because they stop users from signing. Results that one host does
     // not return are ignored: another host may return them.
     differences: goodHosts < 2 ? [] : (await compareNodes(compared)).differences,
-    problems: nodes.flatMap(({ url, told }) => (typeof told === 'string' ? [`${new URL(url).host} ${told}`] : [])),
+    problems: nodes.flatMap(({ url, result }) =>
+      typeof result === 'string' ? [`${new URL(url).host} ${result}`] : [],
+    ),
     head: heads.toSorted((left, right) => Number(right.timestamp - left.timestamp))[0],
   }
 }
@@ -122,26 +124,26 @@ export function checkChainNodes(
   const guide = guideSection('nodes', 'What a node must support')
   if (differences.length > 0) {
     const remedy = `${lookCloser}, and docs/runbooks/nodes-disagree.md`
-    return { ...finding, mark: 'FAIL', found: differences.join('; '), remedy }
+    return { ...finding, mark: 'FAIL', result: differences.join('; '), remedy }
   }
   if (goodHosts < Math.min(2, hosts)) {
-    const found = `${goodHosts} of ${formatCount(hosts, 'host')} can be used: ${joinFirstNames(problems)}`
-    return { ...finding, mark: bad, found, remedy: lookCloser }
+    const result = `${goodHosts} of ${formatCount(hosts, 'host')} can be used: ${joinFirstNames(problems)}`
+    return { ...finding, mark: bad, result, remedy: lookCloser }
   }
   if (hosts === 1 && !isLocal) {
-    const found = 'one host alone is asked, and believed whatever it says'
-    return { ...finding, mark: hasVaults && isProduction ? 'FAIL' : 'WARN', found, remedy: guide }
+    const result = 'one host alone is asked, and believed whatever it says'
+    return { ...finding, mark: hasVaults && isProduction ? 'FAIL' : 'WARN', result, remedy: guide }
   }
   if (problems.length > 0) {
     return {
       ...finding,
       mark: 'WARN',
-      found: `of ${formatCount(hosts, 'host')}, ${joinFirstNames(problems)}`,
+      result: `of ${formatCount(hosts, 'host')}, ${joinFirstNames(problems)}`,
       remedy: lookCloser,
     }
   }
   if (!isConfigured && hasVaults) {
-    return { ...finding, mark: 'WARN', found: 'the public ones, which are for trying out', remedy: guide }
+    return { ...finding, mark: 'WARN', result: 'the public ones, which are for trying out', remedy: guide }
   }
-  return { ...finding, mark: 'ok', found: `${formatCount(hosts, 'host')}${isConfigured ? '' : ', public'}` }
+  return { ...finding, mark: 'ok', result: `${formatCount(hosts, 'host')}${isConfigured ? '' : ', public'}` }
 }

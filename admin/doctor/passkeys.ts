@@ -67,9 +67,9 @@ async function checkFile(
   { fetch, questionMs }: Environment,
   { name, url, count, listMissing }: DomainFile,
 ): Promise<Finding> {
-  if (count === 0) return { mark: 'skip', name, found: 'the stage has no application there' }
+  if (count === 0) return { mark: 'skip', name, result: 'the stage has no application there' }
   const fail = (why: string): Finding => ({
-    ...{ mark: 'FAIL', name, found: `${url} ${why}` },
+    ...{ mark: 'FAIL', name, result: `${url} ${why}` },
     remedy: guideSection('stages', 'Passkeys in applications'),
   })
   let contentType = ''
@@ -86,7 +86,7 @@ async function checkFile(
     const missing = listMissing(body)
     if (!missing) return fail('has another form')
     if (missing.length > 0) return fail(`does not name ${joinFirstNames(missing)}`)
-    return { mark: 'ok', name, found: `${url} names ${count}` }
+    return { mark: 'ok', name, result: `${url} names ${count}` }
   } catch (error) {
     if (!(error instanceof FailedTry)) throw error
     return fail(

@@ -38,18 +38,18 @@ function judgeFailure(name: SecretName, error: unknown): Omit<Finding, 'name'> {
   if (code === 'ResourceNotFoundException') {
     return {
       mark: 'FAIL',
-      found: 'there is none',
+      result: 'there is none',
       remedy: 'Deploy the stage, which makes it: docs/deploy.md',
     }
   }
   if (code === 'AccessDeniedException') {
     return {
       mark: 'FAIL',
-      found: 'your AWS credentials may not read it',
+      result: 'your AWS credentials may not read it',
       remedy: `Let them secretsmanager:GetSecretValue on vaultline/<stage>/${name}`,
     }
   }
-  return { mark: 'FAIL', found: `cannot be read: ${describeReason(error)}` }
+  return { mark: 'FAIL', result: `cannot be read: ${describeReason(error)}` }
 }
 
 function judgeConfig(content: unknown): Omit<Finding, 'name'> {
@@ -59,7 +59,7 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
     const fields = [...new Set(error.issues.map(({ path: [field] }) => String(field ?? 'the whole, which is no JSON')))]
     return {
       mark: 'FAIL',
-      found: `not of the form that is expected: ${fields.join(', ')}`,
+      result: `not of the form that is expected: ${fields.join(', ')}`,
       remedy: guideSection('secrets', 'Nodes and data sources'),
     }
   }
@@ -67,11 +67,11 @@ function judgeConfig(content: unknown): Omit<Finding, 'name'> {
   if (unread > 0) {
     return {
       mark: 'WARN',
-      found: `of its form, and ${unread} of its names or chain ids are none that the service reads`,
+      result: `of its form, and ${unread} of its names or chain ids are none that the service reads`,
       remedy: guideSection('secrets', 'Nodes and data sources'),
     }
   }
-  return { mark: 'ok', found: 'of its form' }
+  return { mark: 'ok', result: 'of its form' }
 }
 
 /** Counts names in the configuration, and in its list of chains, that the service does not know, such as misspelt ones. */
@@ -86,22 +86,22 @@ function countUnread(content: unknown, { rpcUrls }: Config): number {
 
 function judgeKeys(content: unknown, remedy: string): Omit<Finding, 'name'> {
   const keys = KeysByAge.safeParse(content).data
-  if (keys) return { mark: 'ok', found: keys.length > 1 ? 'of its form, with the one before' : 'of its form' }
-  return { mark: 'FAIL', found: 'has no key of 32 characters or more', remedy }
+  if (keys) return { mark: 'ok', result: keys.length > 1 ? 'of its form, with the one before' : 'of its form' }
+  return { mark: 'FAIL', result: 'has no key of 32 characters or more', remedy }
 }
 
 function checkSigning(content: unknown, command: Command): Omit<Finding, 'name'> {
   const remedy = guideSection('secrets', 'Signing keys')
   const keys = SigningKeys.safeParse(content).data?.keys
-  if (!keys) return { mark: 'FAIL', found: 'not of the form that is expected', remedy }
+  if (!keys) return { mark: 'FAIL', result: 'not of the form that is expected', remedy }
   const [first, ...others] = keys
-  if (!first) return { mark: 'FAIL', found: 'has no key: answers are not signed', remedy: command('add-signing-key') }
+  if (!first) return { mark: 'FAIL', result: 'has no key: answers are not signed', remedy: command('add-signing-key') }
   const broken = keys.filter((key) => !canSign(key))
   if (broken.length > 0) {
-    return { mark: 'FAIL', found: `what ${joinFirstNames(broken.map(keyIdOf))} signs does not verify`, remedy }
+    return { mark: 'FAIL', result: `what ${joinFirstNames(broken.map(keyIdOf))} signs does not verify`, remedy }
   }
   const published = others.map((key) => `; ${keyIdOf(key)} is published alone`)
-  return { mark: 'ok', found: `${keyIdOf(first)} signs${published.join('')}` }
+  return { mark: 'ok', result: `${keyIdOf(first)} signs${published.join('')}` }
 }
 
 /** Returns whether the public key of the pair verifies a signature by its private key. */

@@ -130,12 +130,12 @@ export async function checkSources(environment: Environment, config: Config): Pr
 async function checkSource(environment: Environment, source: Source): Promise<Finding> {
   const { name, request, missed, hasKey, plan } = source
   const remedy = guideSection('secrets', 'Nodes and data sources')
-  if (!request) return { mark: 'WARN', name, found: `not configured; users miss ${missed}`, remedy }
+  if (!request) return { mark: 'WARN', name, result: `not configured; users miss ${missed}`, remedy }
   const problem = await askSource(environment, source, request)
   if (problem) return { name, ...problem }
   const answered = hasKey ? `takes the key${plan ? ` of the plan ${plan}` : ''}` : 'answers'
-  if (missed) return { mark: 'WARN', name, found: `${answered}; users miss ${missed}`, remedy }
-  return { mark: 'ok', name, found: answered }
+  if (missed) return { mark: 'WARN', name, result: `${answered}; users miss ${missed}`, remedy }
+  return { mark: 'ok', name, result: answered }
 }
 
 /** Describes what is wrong with the response of a source; undefined if nothing is. */
@@ -151,20 +151,20 @@ async function askSource(
     const what = hasKey ? 'the key' : 'who has no key'
     switch (status) {
       case 401:
-        return { mark: 'FAIL', found: `does not know ${what} (HTTP status 401)`, remedy }
+        return { mark: 'FAIL', result: `does not know ${what} (HTTP status 401)`, remedy }
       case 402:
-        return { mark: 'FAIL', found: 'has no credits left for the key (HTTP status 402)', remedy }
+        return { mark: 'FAIL', result: 'has no credits left for the key (HTTP status 402)', remedy }
       case 403:
-        return { mark: 'FAIL', found: `forbids it to ${what}, as another plan would not (HTTP status 403)`, remedy }
+        return { mark: 'FAIL', result: `forbids it to ${what}, as another plan would not (HTTP status 403)`, remedy }
       case 429:
-        return { mark: 'WARN', found: 'limits how often it is asked, now (HTTP status 429)', remedy }
+        return { mark: 'WARN', result: 'limits how often it is asked, now (HTTP status 429)', remedy }
       default: {
         const perhaps = hasKey && plan ? `, perhaps as the key is not of the plan ${plan}` : ''
-        return { mark: 'FAIL', found: `refuses the request${perhaps} (HTTP status ${status})`, remedy }
+        return { mark: 'FAIL', result: `refuses the request${perhaps} (HTTP status ${status})`, remedy }
       }
     }
   } catch (error) {
     if (!(error instanceof FailedTry)) throw error
-    return { mark: 'FAIL', found: `does not answer: ${error.message}` }
+    return { mark: 'FAIL', result: `does not answer: ${error.message}` }
   }
 }

@@ -53,6 +53,6 @@ export async function removeUser(admin: Admin, key: UserKey, { isConfirmed }: { 
 
 function describeUser({ email, clientId, createdAt, credentials, wallets }: User): string {
   const since = createdAt.toISOString().slice(0, 10)
-  const [credentialCount, walletCount] = [credentials, wallets].map((held) => Object.keys(held).length)
+  const [credentialCount, walletCount] = [credentials, wallets].map((records) => Object.keys(records).length)
   return `User ${email} of client ${clientId} (registered ${since}, credentials: ${credentialCount}, wallets: ${walletCount})`
 }

@@ -107,16 +107,16 @@ function refusalsOf(
   { measured, untried, contradictions }: SimulatedTrip,
   unknownVersion: string | undefined,
 ): [AcceptedFlaw, string][] {
-  const refusals: [AcceptedFlaw, string][] = contradictions.map((seen) => [
+  const refusals: [AcceptedFlaw, string][] = contradictions.map((contradiction) => [
     'accept-mixed-up',
-    `The vault is mixed up: ${seen}`,
+    `The vault is mixed up: ${contradiction}`,
   ])
   if (untried !== undefined) refusals.push(['accept-untried', `The way out could not be tried: ${untried}`])
   if (measured && !measured.withdrawal)
     refusals.push(['accept-no-exit', `The vault has no way out: ${measured.noExit}`])
   if (unknownVersion !== undefined) {
-    const seen = `The vault is ${unknownVersion}, an unknown version, and would be added as ${protocol}`
-    refusals.push(['accept-unknown-version', seen])
+    const problem = `The vault is ${unknownVersion}, an unknown version, and would be added as ${protocol}`
+    refusals.push(['accept-unknown-version', problem])
   }
   return refusals
 }
@@ -125,9 +125,9 @@ function refusalsOf(
 function requireAccepted(refusals: readonly [AcceptedFlaw, string][], accepted: readonly AcceptedFlaw[]): string[] {
   const open = refusals.filter(([acceptance]) => !accepted.includes(acceptance))
   if (open.length > 0) {
-    throw new AdminError(open.map(([acceptance, seen]) => `${seen}; --${acceptance} adds it.`).join('\n'))
+    throw new AdminError(open.map(([acceptance, problem]) => `${problem}; --${acceptance} adds it.`).join('\n'))
   }
-  return refusals.map(([, seen]) => seen)
+  return refusals.map(([, problem]) => problem)
 }
 
 /**
@@ -190,8 +190,8 @@ async function readPinNow(
   admin: Admin,
   vault: Omit<VaultOnChain, 'firstBlock'>,
 ): Promise<{ pin: Pin; nodes: number; block: bigint }> {
-  const { nodes, block, ...found } = await admin.readPin(vault)
-  return { pin: { ...found, pinnedAt: new Date(admin.now()) }, nodes, block }
+  const { nodes, block, ...pin } = await admin.readPin(vault)
+  return { pin: { ...pin, pinnedAt: new Date(admin.now()) }, nodes, block }
 }
 
 /**

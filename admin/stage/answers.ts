@@ -75,9 +75,9 @@ export async function readAnswers(
   }
   const answer = async <T>(name: Question, parse: (text: string) => T | Promise<T>): Promise<T> => {
     const { text, fallback } = QUESTIONS[name]
-    const given = flags[name] ?? (acceptsDefaults || !ask ? fallback : undefined)
-    if (given !== undefined || !ask) {
-      return await parseOr(parse, given ?? fallback, (problem) => {
+    const answer = flags[name] ?? (acceptsDefaults || !ask ? fallback : undefined)
+    if (answer !== undefined || !ask) {
+      return await parseOr(parse, answer ?? fallback, (problem) => {
         throw new AdminError(`--${name} ${problem}.`)
       })
     }

@@ -114,14 +114,14 @@ export function openAwsAccount(elsewhere?: string): AwsAccount {
       }
     },
     async listStacks(names) {
-      const found: Stack[] = []
+      const stacks: Stack[] = []
       let NextToken: string | undefined
       do {
         const page = await cloudFormation.send(new DescribeStacksCommand({ ...(NextToken && { NextToken }) }))
-        found.push(...(page.Stacks ?? []))
+        stacks.push(...(page.Stacks ?? []))
         NextToken = page.NextToken
       } while (NextToken)
-      return found
+      return stacks
         .filter(({ StackName = '' }) => names.includes(StackName))
         .map((stack) => StackForm.parse(stack))
         .map((stack) => ({

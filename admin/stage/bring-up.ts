@@ -53,7 +53,7 @@ type Results = { clientId: string; apiKey: string | undefined; url: string }
  * Name of a step, and the function that runs the step. The function skips work that an earlier run of the command did, and returns a phrase
  * about the result.
  */
-type Step = readonly [name: string, run: (environment: UpServices, plan: Plan, made: Results) => Promise<string>]
+type Step = readonly [name: string, run: (environment: UpServices, plan: Plan, results: Results) => Promise<string>]
 
 const BOOTSTRAP_STACK = 'CDKToolkit'
 const CLIENT_NAME = 'Our wallet'
@@ -74,12 +74,12 @@ export async function bringUpStage(answers: Answers, environment: UpServices): P
     const plan = await inspect(answers, environment)
     const question = [...describePlan(plan, environment), 'Go on?'].join('\n')
     if (!(await environment.agree(question))) throw new AdminError('Nothing was made.')
-    const made: Results = { clientId: '', apiKey: undefined, url: '' }
+    const results: Results = { clientId: '', apiKey: undefined, url: '' }
     for (const [name, run] of STEPS) {
       environment.say(`${name} …`)
-      environment.say(`ok    ${name}: ${await run(environment, plan, made)}`)
+      environment.say(`ok    ${name}: ${await run(environment, plan, results)}`)
     }
-    environment.print(`URL: ${made.url}`)
+    environment.print(`URL: ${results.url}`)
   } catch (error) {
     throw explainError(error)
   }
@@ -183,7 +183,7 @@ const STEPS: readonly Step[] = [
   ],
   [
     'stacks',
-    async (environment, { answers: { stage }, file }, made) => {
+    async (environment, { answers: { stage }, file }, results) => {
       const { accountIn, stagesFile } = environment
       const stacks = `vaultline-${stage}/*`
       const context = stagesFile === undefined ? [] : ['--context', `stages=${stagesFile}`]
@@ -193,7 +193,7 @@ const STEPS: readonly Step[] = [
       if (!apiUrl) throw new AdminError(`No stack of ${stage} has the output ApiUrl.`)
       // A stage with CloudFront may refuse direct calls of the API's own URL, so the checks use CloudFront's domain.
       const { edge } = file.environment
-      made.url = edge ? `https://${edge.domain.name}` : apiUrl
+      results.url = edge ? `https://${edge.domain.name}` : apiUrl
       return `${deployed.length} deployed`
     },
   ],
@@ -215,11 +215,11 @@ const STEPS: readonly Step[] = [
   ],
   [
     'client',
-    async ({ connect }, { answers: { stage } }, made) => {
+    async ({ connect }, { answers: { stage } }, results) => {
       const admin = connect(stage)
       const own = (await admin.clients.list()).find(({ name }) => name === CLIENT_NAME)
-      made.clientId = own?.clientId ?? (await createClient(admin, CLIENT_NAME)).clientId
-      return `${made.clientId}${own ? ', there already' : ''}`
+      results.clientId = own?.clientId ?? (await createClient(admin, CLIENT_NAME)).clientId
+      return `${results.clientId}${own ? ', there already' : ''}`
     },
   ],
   [
@@ -243,15 +243,15 @@ const STEPS: readonly Step[] = [
   ],
   [
     'API key',
-    async ({ connect, print }, { answers: { stage } }, made) => {
+    async ({ connect, print }, { answers: { stage } }, results) => {
       const admin = connect(stage)
-      const { keys = [] } = (await admin.clients.get(made.clientId)) ?? {}
+      const { keys = [] } = (await admin.clients.get(results.clientId)) ?? {}
       const [key] = keys.filter(({ revokedAt }) => !revokedAt)
       if (key) {
-        return `…${key.lastFour}, there already. The checks use it if you set API_KEY. If you lost it: npm run admin -- issue-key --stage ${stage} --client ${made.clientId} --name second`
+        return `…${key.lastFour}, there already. The checks use it if you set API_KEY. If you lost it: npm run admin -- issue-key --stage ${stage} --client ${results.clientId} --name second`
       }
-      made.apiKey = (await issueKey(admin, { clientId: made.clientId, name: 'first key' })).text
-      print(`API key, shown once: ${made.apiKey}`)
+      results.apiKey = (await issueKey(admin, { clientId: results.clientId, name: 'first key' })).text
+      print(`API key, shown once: ${results.apiKey}`)
       return 'issued'
     },
   ],

@@ -32,13 +32,13 @@ async function removeStage(stage: Stage, isForced: boolean, environment: DownEnv
   const own = accountIn()
   const { account, region } = await own.identify()
   const places = region === EDGE_REGION ? [own] : [own, accountIn(EDGE_REGION)]
-  const found = await Promise.all(
+  const stacksByRegion = await Promise.all(
     places.map(async (place) => {
       const stacks = await waitForSettledStacks(place, stackNames(stage), environment)
       return stacks.map((stack) => ({ ...stack, place }))
     }),
   )
-  const stacks = found.flat()
+  const stacks = stacksByRegion.flat()
   if (stacks.length === 0) throw new AdminError(`Account ${account} has no stage ${stage} in ${region}.`)
   const isRetained = stacks.some(({ isProtected }) => isProtected)
   const remains = [

@@ -108,7 +108,7 @@ const test = base
       keyEnvironment: 'test',
       randomBytes,
       now,
-      describeVault: async (chainId, address) => found(chainId, address),
+      describeVault: async (chainId, address) => describeVaultAt(chainId, address),
       readPin: async () => PINNED,
       simulateRoundTrip: async () => ({
         ...{ block: 70_000_000n, amount: 1n, contradictions: [] },
@@ -175,8 +175,8 @@ const test = base
     )
   })
 
-function secretInMemory<Keys>(kept: Keys) {
-  let keys = kept
+function secretInMemory<Keys>(initialKeys: Keys) {
+  let keys = initialKeys
   return {
     read: async () => keys,
     write: async (changed: Keys) => {
@@ -186,7 +186,7 @@ function secretInMemory<Keys>(kept: Keys) {
 }
 
 /** Returns a vault's description with the fields that the service reads from the chain. */
-function found(chainId: number, address: `0x${string}`): VaultDescription {
+function describeVaultAt(chainId: number, address: `0x${string}`): VaultDescription {
   const { poolId, description, logoUrl, riskProfile, riskProtocol, addedAt, ...facts } = someVault({ chainId, address })
   return { ...facts, name: 'Name on chain', version: null }
 }
@@ -491,7 +491,7 @@ describe('Vaults', () => {
     const { clientId } = await createClient(admin, 'Some wallet')
     const shareToken = VAULT
     const describeVault: Admin['describeVault'] = async (chainId, address) => ({
-      ...found(chainId, address),
+      ...describeVaultAt(chainId, address),
       shareToken,
     })
     const add = (chainId: number, address: typeof VAULT | typeof SECOND) =>
@@ -527,7 +527,7 @@ describe('Vaults', () => {
       await seedClient(admin, { name: 'Two', vaults: [vault] }),
     ]
     const progress = { through: 7, ledger: { assets: 1n, supply: 1n } }
-    const known = () => records.getProgress([vault, ...others])
+    const readProgress = () => records.getProgress([vault, ...others])
     const recorded = { ...progress, version: 2 }
     const written = await records.putProgress([vault, ...others].map((one) => [one, { ...progress, version: 1 }]))
     expect(written).toEqual([recorded, recorded, recorded])
@@ -537,12 +537,12 @@ describe('Vaults', () => {
     const { clientId } = await createClient(admin, 'Three')
     expect(await removeFrom(one.clientId)).not.toContain('is read again')
     await addVault(admin, { clientId, ...vault })
-    expect(await known()).toEqual([recorded, recorded, recorded])
+    expect(await readProgress()).toEqual([recorded, recorded, recorded])
     expect(await removeFrom(clientId)).not.toContain('is read again')
     expect(await removeFrom(two.clientId)).toContain('its past is read again when it is added')
     await addVault(admin, { clientId, ...vault })
     const anew = { ...initialProgress(someVault()), version: 3, through: -1, eventsAfter: 70_000_000 }
-    expect(await known()).toEqual([anew, recorded, recorded])
+    expect(await readProgress()).toEqual([anew, recorded, recorded])
   })
 
   test('that were pinned before are shown beside their present state', async ({ admin, run }) => {
@@ -562,8 +562,8 @@ describe('Vaults', () => {
     const vault = { chainId: 8453, address: VAULT } as const
     const one = await seedClient(admin, { name: 'One', vaults: [vault] })
     const two = await createClient(admin, 'Two')
-    const removeVaultOf: typeof admin.clients.removeVault = async (...asked) => {
-      const removed = await admin.clients.removeVault(...asked)
+    const removeVaultOf: typeof admin.clients.removeVault = async (...args) => {
+      const removed = await admin.clients.removeVault(...args)
       await addVault(admin, { clientId: two.clientId, ...vault })
       return removed
     }
@@ -624,9 +624,9 @@ test('The edge’s key is created, rotated through a second one, and never shown
   const hashIn = (text: string) => /^[0-9a-f]{64}$/m.exec(text)?.[0] ?? ''
   const first = hashIn(await run('add-edge-key'))
   const second = hashIn(await run('add-edge-key'))
-  const kept = await admin.edgeKeys?.read()
-  expect(Object.keys(kept ?? {}).toSorted()).toEqual([first, second].toSorted())
-  for (const [hash, key] of Object.entries(kept ?? {})) expect(hash).toBe(sha256(key))
+  const storedKeys = await admin.edgeKeys?.read()
+  expect(Object.keys(storedKeys ?? {}).toSorted()).toEqual([first, second].toSorted())
+  for (const [hash, key] of Object.entries(storedKeys ?? {})) expect(hash).toBe(sha256(key))
   expect(await run('add-edge-key')).toContain('There are two keys already. See remove-edge-key.')
   expect(await run('remove-edge-key', '--key', first)).toBe(`Key ${first} is gone.`)
   expect(await run('remove-edge-key', '--key', first)).toContain(`There is no key ${first}.`)
@@ -679,11 +679,11 @@ describe('Webhooks', () => {
     await store.replace(clientId, down, { ...down, behind: { from: 7, probeAt, isLive: false } })
     const late = await find('late')
     const at = Date.parse('2026-05-31T00:00:00.000Z')
-    const given = { ...selectAttempts(late, undefined), untaken: 2, failingSince: at, givenUpBefore: 2 }
+    const attempts = { ...selectAttempts(late, undefined), untaken: 2, failingSince: at, givenUpBefore: 2 }
     await attemptsStore(tables.webhooks).put(
       { clientId, webhookId: late.id },
       undefined,
-      { ...given, waiting: { 1: { page: 1, attempts: 1, dueAt: at } }, lastFailure: { at, reason: 'timeout' } },
+      { ...attempts, waiting: { 1: { page: 1, attempts: 1, dueAt: at } }, lastFailure: { at, reason: 'timeout' } },
       at,
     )
     const list = await run('list-webhooks', '--client', clientId)

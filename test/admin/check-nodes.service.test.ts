@@ -82,9 +82,9 @@ test.for<[NodeProfileName, readonly (string | RegExp)[]]>([
   ['behind', ['head 100 s old', 'as old as its head']],
   ['wrong-chain', ['WRONG CHAIN: it is chain 8454, not 8453']],
   ['redirecting', ['DOES NOT ANSWER: HTTP status 307']],
-])('The report on %s has the node’s limits and their consequences', async ([name, told], { check }) => {
+])('The report on %s has the node’s limits and their consequences', async ([name, expectedParts], { check }) => {
   const { text } = await check(name)
-  for (const part of told) expect(text).toMatch(part instanceof RegExp ? part : literally(part))
+  for (const part of expectedParts) expect(text).toMatch(part instanceof RegExp ? part : literally(part))
 })
 
 test('A node that refuses nearly everything gets no more requests than announced', async () => {

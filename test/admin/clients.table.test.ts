@@ -194,8 +194,8 @@ describe('A vault', () => {
     )
     for (const address of addresses) await table.putVault('0000000001', someVault({ address }))
     const [, from = zeroAddress, , to = zeroAddress] = addresses
-    const found = await table.listVaultsOnChain(8453, { from, to })
-    expect(found.map(({ address }) => address)).toEqual(addresses.slice(1, 4))
+    const vaults = await table.listVaultsOnChain(8453, { from, to })
+    expect(vaults.map(({ address }) => address)).toEqual(addresses.slice(1, 4))
   })
 
   test('that is added and removed concurrently is listed while one client has it', async ({ table }) => {
@@ -231,15 +231,15 @@ describe('A vault', () => {
     table,
     tables,
   }) => {
-    const [vault, kept] = [someVault(), someVault({ chainId: 42161 })]
-    for (const one of [vault, kept]) await table.putVault('0000000001', one)
-    await table.putVault('0000000002', kept)
+    const [vault, otherVault] = [someVault(), someVault({ chainId: 42161 })]
+    for (const one of [vault, otherVault]) await table.putVault('0000000001', one)
+    await table.putVault('0000000002', otherVault)
     const items = [...(await scanTable(tables.clients)).values()]
-    for (const one of [vault, kept]) await table.removeVault('0000000001', one)
+    for (const one of [vault, otherVault]) await table.removeVault('0000000001', one)
     await tables.clients.putMany(items.filter(({ pk }) => pk === 'CLIENT#0000000001'))
     expect(await table.relistVaults()).toBe(2)
     expect(await table.relistVaults()).toBe(0)
-    expect(await table.listClientsOf([vault, kept])).toEqual([['0000000001'], ['0000000001', '0000000002']])
+    expect(await table.listClientsOf([vault, otherVault])).toEqual([['0000000001'], ['0000000001', '0000000002']])
     expect(await table.listVaultsOnChain(vault.chainId)).toHaveLength(1)
   })
 

@@ -21,10 +21,10 @@ const HONEST: Results = {
 
 /** Compares a correct node at block 9 with a node at block 7 that returns these results. */
 function compareWith(results: Results) {
-  const nodeOf = (name: string, head: bigint, told: Results) => ({
+  const nodeOf = (name: string, head: bigint, results: Results) => ({
     name,
     head,
-    ask: async (method: string) => told[method as keyof Results],
+    ask: async (method: string) => results[method as keyof Results],
   })
   return compareNodes([nodeOf('a.example', 9n, HONEST), nodeOf('b.example', 7n, { ...HONEST, ...results })])
 }

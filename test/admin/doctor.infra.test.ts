@@ -68,9 +68,9 @@ const test = base
   })
   /** Redirects requests for the passkeys' domain to a local server that serves these files. */
   .extend('domain', async ({ files }, { onCleanup }) => {
-    const asked: string[] = []
+    const paths: string[] = []
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      paths.push(request.url ?? '')
       const { status, headers, body } = files[request.url?.replace('/.well-known/', '') ?? ''] ?? NOT_THERE
       response.writeHead(status, headers).end(JSON.stringify(body))
     })
@@ -84,7 +84,7 @@ const test = base
       server.close()
       server.closeAllConnections()
     })
-    return { asked }
+    return { paths }
   })
   /** A simulated AWS account. Its stages `dev` and `prod` use the tables of the local service; `staging` has empty tables. */
   .extend('sharedAccount', { scope: 'file' }, async ({ sharedService, dynamo: client }, { onCleanup }) => {
@@ -132,7 +132,7 @@ const test = base
   /** Runs the command `doctor` on a stage and returns its output and exit code. */
   .extend('examine', ({ account: _, domain: __, stageCommands, stagesFile }) => async (stage: string) => {
     const { runCommandLine, describeFailure, connectStage } = stageCommands
-    return await told(
+    return await toOutput(
       runCommandLine(['doctor', '--stage', stage, '--stages', stagesFile], async (to) => connectStage(to ?? 'dev')),
       describeFailure,
     )
@@ -141,7 +141,7 @@ const test = base
   .extend('examineLocal', ({ service }) => async (changes: Partial<Admin['examined']> = {}) => {
     const { admin } = service.backends
     const examined = { ...admin.examined, ...changes }
-    return await told(
+    return await toOutput(
       runCommandLine(['doctor'], async () => ({ ...admin, examined })),
       describeFailure,
     )
@@ -149,7 +149,7 @@ const test = base
 
 const NOT_THERE: File = { status: 404, headers: {}, body: {} }
 
-async function told(lines: Promise<string[]>, describe: (error: unknown) => string) {
+async function toOutput(lines: Promise<string[]>, describe: (error: unknown) => string) {
   return await lines.then(
     (all) => ({ code: 0, text: all.join('\n') }),
     (error: unknown) => ({ code: 1, text: describe(error) }),
@@ -225,7 +225,7 @@ test('A stage’s report adds passkeys and alarms and needs no more requests tha
   expect(text).toMatch(/^ok {4}passkeys on Android +.*assetlinks\.json names 1$/m)
   expect(text).toMatch(/^WARN {2}CoinGecko +answers; users miss charts longer than a year/m)
   expect(text).toMatch(/^WARN {2}nodes of Base +one host alone is asked, and believed/m)
-  expect(domain.asked).toHaveLength(2)
+  expect(domain.paths).toHaveLength(2)
   expect(rpc?.bodies).toHaveLength(2)
   expect(account.requests.filter((action) => action === 'Scan')).toHaveLength(1)
   expect(account.requests.length).toBeLessThanOrEqual(53)
@@ -254,7 +254,7 @@ test('An edge’s report says whether the edge, and only the edge, leads to the 
     const stage = { ...STAGE, edge: { domain, origin, keys: ['0'.repeat(64)], ...edge } }
     await writeFile(file, JSON.stringify({ dev: stage }))
     const run = runCommandLine(['doctor', '--stage', 'dev', '--stages', file], async () => connectStage('dev'))
-    const { text } = await told(run, describeFailure)
+    const { text } = await toOutput(run, describeFailure)
     vi.stubGlobal('fetch', fetch)
     return text
   }
@@ -313,7 +313,7 @@ test('Without a region or credentials it says only that and what to set', async 
     import('../../admin/command-line.ts'),
     import('../../admin/connect.ts'),
   ])
-  const { code, text } = await told(
+  const { code, text } = await toOutput(
     runCommandLine(['doctor', '--stage', 'dev', '--stages', stagesFile], async () => connectStage('dev')),
     describeFailure,
   )
@@ -485,7 +485,7 @@ describe('It finds', () => {
     const file = join(dirname(stagesFile), 'none.json')
     await writeFile(file, JSON.stringify({ dev: { ...STAGE, observe: 'none' } }))
     const run = runCommandLine(['doctor', '--stage', 'dev', '--stages', file], async () => connectStage('dev'))
-    expect((await told(run, describeFailure)).text).toMatch(/^skip {2}alarms +the stage observes nothing$/m)
+    expect((await toOutput(run, describeFailure)).text).toMatch(/^skip {2}alarms +the stage observes nothing$/m)
   })
 
   test("rights that an operator's commands lack", async ({ account, examine }) => {
@@ -557,10 +557,10 @@ describe('It finds', () => {
       { body: buildAssetLinks({ androidApps: [{ packageName: 'dev.harbor.wallet', certificateSha256: 'CD' }] }) },
       /does not name dev\.harbor\.wallet/,
     ],
-  ])('a domain of passkeys whose %s is %j', async ([name, change, found], { files, examine }) => {
+  ])('a domain of passkeys whose %s is %j', async ([name, change, expected], { files, examine }) => {
     files[name] = { ...(files[name] ?? NOT_THERE), ...change }
     const [, line = ''] = /^FAIL {2}passkeys (.*\n.*)$/m.exec((await examine('dev')).text) ?? []
-    expect(line).toMatch(found)
+    expect(line).toMatch(expected)
     expect(line).toContain('Passkeys in applications')
   })
 
@@ -626,7 +626,7 @@ test('A source that does not respond does not hide the other findings', async ({
 test('A check that never ends delays no other finding, and the operator sees its name', async () => {
   vi.useFakeTimers()
   const said: string[] = []
-  const finding = { mark: 'ok', name: 'short', found: 'done' } as const
+  const finding = { mark: 'ok', name: 'short', result: 'done' } as const
   const findings = runChecks(
     [
       { name: 'long', look: () => new Promise(() => {}) },
@@ -636,7 +636,7 @@ test('A check that never ends delays no other finding, and the operator sees its
   )
   await vi.advanceTimersByTimeAsync(2_500)
   vi.useRealTimers()
-  expect(await findings).toEqual([{ mark: 'FAIL', name: 'long', found: 'no answer in 2.5 s' }, finding])
+  expect(await findings).toEqual([{ mark: 'FAIL', name: 'long', result: 'no answer in 2.5 s' }, finding])
   expect(said).toEqual(['Waiting for long …', 'Waiting for long …'])
 })
 

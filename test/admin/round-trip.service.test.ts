@@ -223,13 +223,15 @@ describe('add-vault refuses a vault and writes nothing, unless the operator acce
     'it says by ERC-165 that redemptions are requests, but redeem pays immediately; --accept-mixed-up',
     'redeem takes 100000000 units of shares and pays nothing; --accept-no-exit',
   ]
-  test.for(LIES.map((seen, index) => [index + 1, seen] as const))(
+  test.for(LIES.map((problem, index) => [index + 1, problem] as const))(
     'that lies (%i): %s',
-    async ([lie, seen], { sandbox, add }) => {
+    async ([lie, problem], { sandbox, add }) => {
       const address = await sandbox.yieldVault('lying')
       await sandbox.call(ACCOUNTS.admin.address, address, 'setLie', lie)
       const { said, vault } = await add(address)
-      expect(said.split('\n')).toContainEqual(expect.stringMatching(new RegExp(`^The vault .*: ${seen} adds it\\.$`)))
+      expect(said.split('\n')).toContainEqual(
+        expect.stringMatching(new RegExp(`^The vault .*: ${problem} adds it\\.$`)),
+      )
       expect(vault).toBeUndefined()
       expect((await add(address, '--accept-mixed-up', '--accept-no-exit')).vault?.roundTrip).toBeDefined()
     },

@@ -58,8 +58,8 @@ describe('The five questions', () => {
   })
 
   test('name the missing flags if there is no terminal', async () => {
-    const { domain: _, nodes: __, ...given } = ALL
-    await expect(readAnswers({ ...NONE, ...given }, { ask: undefined, acceptsDefaults: false })).rejects.toThrow(
+    const { domain: _, nodes: __, ...flags } = ALL
+    await expect(readAnswers({ ...NONE, ...flags }, { ask: undefined, acceptsDefaults: false })).rejects.toThrow(
       'There is no terminal to ask on. Give --domain, --nodes; or --yes for their defaults.',
     )
   })

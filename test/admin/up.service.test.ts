@@ -36,12 +36,12 @@ const test = base
     return join(directory, 'stages.json')
   })
   /**
-   * An empty stage on the local chain and tables; the command `up` creates its clients and keys. `made` collects the stored keys and
+   * An empty stage on the local chain and tables; the command `up` creates its clients and keys. `written` collects the stored keys and
    * configuration.
    */
   .extend('stage', ({ service: { backends } }) => {
     const { admin } = backends
-    const made = { keys: [] as readonly SigningKey[], config: {} as Record<string, unknown> }
+    const written = { keys: [] as readonly SigningKey[], config: {} as Record<string, unknown> }
     const before = admin.clients.list()
     const fresh: Admin = {
       ...admin,
@@ -53,18 +53,18 @@ const test = base
         },
       },
       signingKeys: {
-        read: async () => made.keys,
+        read: async () => written.keys,
         write: async (keys) => {
-          made.keys = keys
+          written.keys = keys
         },
       },
       config: {
         merge: async (fields) => {
-          Object.assign(made.config, fields)
+          Object.assign(written.config, fields)
         },
       },
     }
-    return { admin: fresh, made }
+    return { admin: fresh, written }
   })
   /**
    * Environment of the command `up`, with a simulated CDK that creates stacks instantly. It collects all output and the started processes.
@@ -112,11 +112,11 @@ const test = base
     }
   })
 
-async function madeBy({ admin, made }: { admin: Admin; made: { keys: readonly SigningKey[] } }) {
+async function summarizeStage({ admin, written }: { admin: Admin; written: { keys: readonly SigningKey[] } }) {
   const clients = await admin.clients.list()
   const records = await Promise.all(clients.map(async ({ clientId }) => await admin.clients.get(clientId)))
   return {
-    signingKeys: made.keys.length,
+    signingKeys: written.keys.length,
     clients: records.map((record) => ({ vaults: record?.client.vaults.length, keys: record?.keys.length })),
   }
 }
@@ -143,8 +143,8 @@ describe('npm run up', () => {
     expect(environment.printed).toEqual([expect.stringMatching(/^API key, shown once: jk_\w+$/), `URL: ${API}`])
     const [key = ''] = environment.printed.map((line) => line.split(': ')[1])
     expect([...environment.said, ...environment.ran].join('\n')).not.toContain(key)
-    expect(await madeBy(stage)).toEqual(WHOLE)
-    expect(stage.made.config).toEqual({ rpcUrls: {} })
+    expect(await summarizeStage(stage)).toEqual(WHOLE)
+    expect(stage.written.config).toEqual({ rpcUrls: {} })
     expect(JSON.parse(await readFile(stagesFile, 'utf8'))).toEqual({ dev: { alarmEmail: 'on-call@harbor.dev' } })
   })
 
@@ -177,7 +177,7 @@ describe('npm run up', () => {
       expect(steps.slice(-index - 1), last).toEqual(names.slice(0, index + 1))
     }
     await bringUpStage(answers, environment)
-    expect(await madeBy(stage)).toEqual(WHOLE)
+    expect(await summarizeStage(stage)).toEqual(WHOLE)
     expect(environment.printed.filter((line) => line.startsWith('API key'))).toHaveLength(1)
     expect(environment.ran.filter((line) => line.startsWith('cdk bootstrap'))).toHaveLength(1)
     expect([...plane.stacks.keys()]).toEqual(['CDKToolkit', ...STACKS])
@@ -349,7 +349,7 @@ describe('npm run up', () => {
       /^cdk deploy failed\. Your AWS session has ended\. Log in again, .* run the same command again: it continues/,
     )
     await bringUpStage(answers, environment)
-    expect(await madeBy(stage)).toEqual(WHOLE)
+    expect(await summarizeStage(stage)).toEqual(WHOLE)
   })
 
   test('creates nothing without consent', async ({ answers, environment, stagesFile }) => {
