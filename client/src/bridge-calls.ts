@@ -118,7 +118,7 @@ export function isNativeCoin(token: string): boolean {
  */
 export function toBridgedToken(chainId: number, token: string): string {
   if (!isNativeCoin(token)) return token
-  const { [chainId]: wrapped } = ASSETS.find(({ [chainId]: known }) => known?.[2]) ?? {}
+  const { [chainId]: wrapped } = ASSETS.find(({ [chainId]: onChain }) => onChain?.[2]) ?? {}
   refuseUnless(wrapped !== undefined, `the bridge takes no coin on chain ${chainId}`)
   return wrapped[0]
 }
@@ -134,7 +134,7 @@ export function verifyTransfer(
   const { user, fromChain, toChain, token, arrives, amount, outputAmount, into } = transfer
   refuseUnless(isSameAddress(to, poolAddress(fromChain)), 'the transfer is not to the bridge')
   poolAddress(toChain)
-  const asset = ASSETS.find(({ [fromChain]: known }) => known && isSameAddress(known[0], token))
+  const asset = ASSETS.find(({ [fromChain]: onChain }) => onChain && isSameAddress(onChain[0], token))
   const { [fromChain]: sent, [toChain]: received } = asset ?? {}
   refuseUnless(sent !== undefined && received !== undefined, 'the bridge does not take the token to that chain')
   const [outputToken, decimals] = received
@@ -163,9 +163,9 @@ export function verifyTransfer(
   const messages = into
     ? into.functions.map((name) => [name, depositMessage(user, { ...into, name, asset: outputToken })] as const)
     : [[undefined, ''] as const]
-  const [found] = messages.flatMap(fits)
-  refuseUnless(found !== undefined, 'the transfer is not the requested one')
-  return found.name
+  const [message] = messages.flatMap(fits)
+  refuseUnless(message !== undefined, 'the transfer is not the requested one')
+  return message.name
 }
 
 /** Verifies that a transaction claims the user's refund of this token from the bridge. Throws a Refusal on any difference. */

@@ -58,9 +58,9 @@ export type FunctionName = keyof typeof FUNCTIONS
 type Arguments = { readonly [Name in Exclude<Argument, 'nobody'>]?: string | bigint }
 
 /** Encodes a call as hexadecimal text without 0x. An argument that is not given is 0. */
-export function encodeCall(name: FunctionName, given: Arguments): string {
+export function encodeCall(name: FunctionName, values: Arguments): string {
   const [selector, ...names]: readonly [string, ...Argument[]] = FUNCTIONS[name]
-  return selector + names.map((argument) => encodeWord(argument === 'nobody' ? 0n : (given[argument] ?? 0n))).join('')
+  return selector + names.map((argument) => encodeWord(argument === 'nobody' ? 0n : (values[argument] ?? 0n))).join('')
 }
 
 /** Transaction of a response in normal form: lower-case data without 0x, and the value in the smallest unit of the native coin. */
@@ -91,9 +91,9 @@ export function decodeCall(
     const text = data.slice(8 + 64 * index, 72 + 64 * index)
     return index < 0 || text.length < 64 ? 0n : BigInt(`0x${text}`)
   }
-  const found = { name, amount: number('amount'), minimum: number('minimum'), id: number('id') }
-  refuseUnless(data === encodeCall(name, { ...people, ...found }), `the call of ${name} is not only for the user`)
-  return found
+  const amounts = { name, amount: number('amount'), minimum: number('minimum'), id: number('id') }
+  refuseUnless(data === encodeCall(name, { ...people, ...amounts }), `the call of ${name} is not only for the user`)
+  return amounts
 }
 
 /** Returns whether two addresses are equal, regardless of case. */

@@ -29,11 +29,11 @@ export async function describeAnswer(
   now: Date,
 ): Promise<CommandResult> {
   const exchange = url === undefined ? parseJson<Exchange>(answer, 'the answer') : parseCurl(answer, url, data)
-  const known = {
+  const facts = {
     vaults: vaults === undefined ? undefined : parseVaults(vaults, 'the file of --vaults'),
     mostSent: parseAmount(mostSent),
   }
-  const trust = { keys: parseKeys(keys, 'the file of --keys'), ...known, witness: parseWitness(rpc, tolerance) }
+  const trust = { keys: parseKeys(keys, 'the file of --keys'), ...facts, witness: parseWitness(rpc, tolerance) }
   const verdict = await verifyAnswer(exchange, trust, null)
   if (!verdict.ok) return { code: 1, lines: [`REFUSED (${verdict.reason}): ${verdict.message}`, 'Sign nothing of it.'] }
   const { signedAt, expiresAt, keyId, steps, witnessed } = verdict

@@ -62,8 +62,8 @@ export function createServer({ client: caller, trust, account }: ServerOptions):
       annotations: { readOnlyHint: true },
     }
     const limit = 'limit' in inputSchema.properties && { limit: inputSchema.properties.limit.default }
-    server.registerTool(name, config, async (given, { mcpReq: { signal } }) => {
-      const input: Input = { ...limit, ...(pinned && { userAddress: pinned }), ...given }
+    server.registerTool(name, config, async (args, { mcpReq: { signal } }) => {
+      const input: Input = { ...limit, ...(pinned && { userAddress: pinned }), ...args }
       if (pinned && String(input['userAddress']).toLowerCase() !== pinned.toLowerCase()) return describeOther(pinned)
       const result = await operation(client, input, { signal })
       if (!result.ok) return describeFailure(result.error)
@@ -89,9 +89,9 @@ function leavingOut(schema: InputSchema, field: string): InputSchema {
 /** Wraps the schema of a tool's input, so that errors also name a field that the tool does not have. */
 function schemaOf(inputSchema: InputSchema): StandardSchemaWithJSON<Input> {
   const schema = fromJsonSchema<Input>(inputSchema)['~standard']
-  const validate: typeof schema.validate = (given) => {
-    const stranger = Object.keys(given ?? {}).find((name) => !Object.hasOwn(inputSchema.properties, name))
-    return stranger === undefined ? schema.validate(given) : { issues: [{ message: `there is no field ${stranger}` }] }
+  const validate: typeof schema.validate = (value) => {
+    const stranger = Object.keys(value ?? {}).find((name) => !Object.hasOwn(inputSchema.properties, name))
+    return stranger === undefined ? schema.validate(value) : { issues: [{ message: `there is no field ${stranger}` }] }
   }
   return { '~standard': { ...schema, validate } }
 }

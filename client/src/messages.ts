@@ -14,8 +14,8 @@ export type AmountTokens = { readonly amount?: AmountToken | undefined; readonly
 export function messageForUser(error: Failure['error'], tokens: AmountTokens = {}): string {
   const { code, requestId, retryAfterMs, details } = error
   if (code === 'aborted') return ''
-  const known = Object.hasOwn(TEXTS, code) ? TEXTS[code] : undefined
-  const text = known ?? `Something went wrong.${requestId ? ` (${requestId})` : ''}`
+  const template = Object.hasOwn(TEXTS, code) ? TEXTS[code] : undefined
+  const text = template ?? `Something went wrong.${requestId ? ` (${requestId})` : ''}`
   const isOutOfTime = 'reason' in error && error.reason === 'not_in_time'
   const offers = details.map((detail) => describeOffer(detail, tokens))
   return [text.replace('{minutes} minutes', describeWait(retryAfterMs)), ...offers, isOutOfTime && CLOCK]

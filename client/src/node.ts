@@ -20,7 +20,7 @@ type RpcReply = { readonly result?: unknown; readonly error?: unknown }
 export type TriedCall = { readonly to: string; readonly data: string; readonly value?: string }
 
 /** Amounts of tokens that left and reached the user in a simulation, by lower-case token address. */
-type Moved = ReadonlyMap<string, { readonly given: bigint; readonly received: bigint }>
+type Moved = ReadonlyMap<string, { readonly sent: bigint; readonly received: bigint }>
 
 /** Results of simulated transactions and view calls on a node's latest block. */
 export type DryRun = {
@@ -116,7 +116,7 @@ async function callFirst(
   { views, transactions, first }: Record<'views' | 'transactions', readonly TriedCall[]> & { readonly first: number },
 ): Promise<DryRun> {
   const call = (tried: TriedCall) => rpc('eth_call', [{ from: user, ...tried }, 'latest'])
-  const [seen, returned] = await Promise.all([
+  const [viewWords, returned] = await Promise.all([
     Promise.all(views.map(async (view) => readWords((await call(view)).result))),
     Promise.all(
       transactions.map(async (transaction, index) => {
@@ -127,12 +127,12 @@ async function callFirst(
       }),
     ),
   ])
-  return { views: seen, returned, moved: undefined }
+  return { views: viewWords, returned, moved: undefined }
 }
 
 function movementsIn(logs: readonly unknown[], user: string): Moved {
   const holder = `0x${encodeWord(user)}`
-  const moved = new Map<string, { given: bigint; received: bigint }>()
+  const moved = new Map<string, { sent: bigint; received: bigint }>()
   for (const log of logs.map(readFields)) {
     const [topic, from, to, id] = readList(log['topics']).map(String)
     const { address, data } = log
@@ -140,9 +140,9 @@ function movementsIn(logs: readonly unknown[], user: string): Moved {
     // An ERC-20 transfer has the amount as data. An ERC-721 transfer has a token id as fourth topic, and moves one token.
     const amount = id === undefined ? (readWords(data)[0] ?? 0n) : 1n
     const token = address.toLowerCase()
-    const { given, received } = moved.get(token) ?? { given: 0n, received: 0n }
+    const { sent, received } = moved.get(token) ?? { sent: 0n, received: 0n }
     moved.set(token, {
-      given: given + (isSameAddress(from, holder) ? amount : 0n),
+      sent: sent + (isSameAddress(from, holder) ? amount : 0n),
       received: received + (isSameAddress(to, holder) ? amount : 0n),
     })
   }

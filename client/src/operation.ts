@@ -216,14 +216,14 @@ function parse<Data, Code extends string>(
       isStale: headers.get('x-stale') === 'true',
     }
   }
-  const { success, code: known } = body ?? {}
-  if (success === false && typeof known === 'string' && /^\w+$/.test(known)) {
+  const { success, code: errorCode } = body ?? {}
+  if (success === false && typeof errorCode === 'string' && /^\w+$/.test(errorCode)) {
     // Errors are not signed, so an attacker on the network may have written this one. So unprintable characters are removed.
     const [message, details] = [toPrintable(body?.message), readDetails(body?.details)]
     return {
       ok: false,
       // The cast selects a member of the union by a code known only at runtime. A newer service may send an unknown code.
-      error: { code: known, status, message, details, requestId, retryAfterMs } as unknown as ApiError<Code>,
+      error: { code: errorCode, status, message, details, requestId, retryAfterMs } as unknown as ApiError<Code>,
     }
   }
   const code = status === 429 ? 'throttled' : 'unexpected'

@@ -123,9 +123,9 @@ type Context = {
  * Verifies that a response's transactions match exactly the one known pattern for the request. Returns the effect of each transaction.
  * Throws a Refusal on any difference.
  */
-export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, known: TrustedFacts): Step[] {
+export function verifyPattern(preparation: Preparation, input: unknown, answer: unknown, facts: TrustedFacts): Step[] {
   if (preparation === 'rewards') return verifyRewards(readObject(input), readObject(answer))
-  const context = buildContext(preparation, readObject(input), readObject(answer), known)
+  const context = buildContext(preparation, readObject(input), readObject(answer), facts)
   verifyCalls(context)
   return PREPARATIONS[preparation](context)
 }
@@ -140,16 +140,16 @@ const PREPARATIONS: Readonly<Record<OfVault, (context: Context) => Step[]>> = {
   cancel(context) {
     const { operations, user, protocol, input, answer } = context
     refuseUnless(context.approval.length === 0 && operations.length === 1, 'a cancellation is one transaction')
-    const found = operations.map((operation) =>
+    const decodedCalls = operations.map((operation) =>
       decodeCall(operation, CANCELS[protocol][kindOf(input)], ownerArguments(user)),
     )
     verifyTargets(context, operations)
     refuseUnless(answer['isCrossChain'] === false, 'a cancellation stays on its chain')
     refuseUnless(
-      answer['isAsync'] === found.some(({ name }) => SETTLING_CALLS.includes(name)),
+      answer['isAsync'] === decodedCalls.some(({ name }) => SETTLING_CALLS.includes(name)),
       'isAsync does not fit the cancellation',
     )
-    return found.map((call) => step(context, call))
+    return decodedCalls.map((call) => step(context, call))
   },
 }
 
@@ -165,12 +165,12 @@ function verifyLocalDeposit(context: Context): Step[] {
   const approvals = verifyApprovals(context, { token: asset, spender: vault, amount, on: context.chainId })
   const [operation, ...more] = operations
   refuseUnless(operation !== undefined && more.length === 0, 'a deposit is one operation')
-  const found = decodeCall(operation, DEPOSITS[protocol], ownerArguments(user))
-  refuseUnless(found.amount === amount, 'the deposit is of another amount')
+  const deposit = decodeCall(operation, DEPOSITS[protocol], ownerArguments(user))
+  refuseUnless(deposit.amount === amount, 'the deposit is of another amount')
   refuseUnless(answer['isCrossChain'] === false, 'isCrossChain does not fit a deposit on one chain')
-  refuseUnless(answer['isAsync'] === SETTLING_CALLS.includes(found.name), 'isAsync does not fit the deposit')
+  refuseUnless(answer['isAsync'] === SETTLING_CALLS.includes(deposit.name), 'isAsync does not fit the deposit')
   verifyTargets(context, operations)
-  return [...approvals, step(context, found)]
+  return [...approvals, step(context, deposit)]
 }
 
 function verifyRemoteDeposit(context: Context, fromChain: number): Step[] {
@@ -201,19 +201,19 @@ function verifyPayments(
   const { input, answer, user, chainId, operations } = context
   const toChain = Number(input['dstChainId'] ?? chainId)
   if (toChain === chainId) {
-    const found = verify(context, operations)
+    const decodedCalls = verify(context, operations)
     verifyTargets(context, operations)
     refuseUnless(answer['isCrossChain'] === false, 'isCrossChain does not fit a payment on one chain')
-    return [...verifyShareApprovals(context, found), ...found.map((call) => step(context, call))]
+    return [...verifyShareApprovals(context, decodedCalls), ...decodedCalls.map((call) => step(context, call))]
   }
   const last = operations.at(-1)
   const before = operations.slice(0, -1)
   refuseUnless(last !== undefined, 'there is no transfer')
-  const found = verify(context, before)
+  const decodedCalls = verify(context, before)
   verifyTargets(context, before)
   refuseUnless(answer['isCrossChain'] === true, 'isCrossChain does not fit a payment to another chain')
   refuseUnless(
-    !found.some(({ name }) => SETTLING_CALLS.includes(name)),
+    !decodedCalls.some(({ name }) => SETTLING_CALLS.includes(name)),
     'the vault would pay later than the transfer needs it',
   )
   const quote = readObject(answer['quote'])
@@ -224,8 +224,8 @@ function verifyPayments(
   const approvals = verifyApprovals(context, { token, spender: poolAddress(chainId), amount, on: chainId })
   const transfer = { user, fromChain: chainId, toChain, token, arrives, amount, ...readQuote(answer, amount) }
   verifyTransfer(last, transfer)
-  const asked = (input['amount'] ?? undefined) === undefined ? undefined : readAmount(input['amount'])
-  const bounds = [asked, readPaid(found), context.mostSent].filter((bound) => bound !== undefined)
+  const requestedAmount = (input['amount'] ?? undefined) === undefined ? undefined : readAmount(input['amount'])
+  const bounds = [requestedAmount, readPaid(decodedCalls), context.mostSent].filter((bound) => bound !== undefined)
   if (bounds.length === 0) {
     const what = `${amount} of the token ${token} to chain ${toChain}, and nothing proves that the vault pays so much`
     throw new Refusal('unbounded', `It would send ${what}: set mostSent to the maximum that may go.`)
@@ -237,7 +237,7 @@ function verifyPayments(
   const does = `sends ${amount} of the token ${token} to ${user} on chain ${toChain}, where at least ${transfer.outputAmount} arrive`
   return [
     ...approvals,
-    ...found.map((call) => step(context, call)),
+    ...decodedCalls.map((call) => step(context, call)),
     { chainId, to: last.to, call: 'transfer to another chain', amount, does },
   ]
 }
@@ -257,10 +257,11 @@ function verifyRewards(input: JsonObject, answer: JsonObject): Step[] {
   verifyCalls({ answer, user, sentOn: chainId, approval, operations })
   const rewards = readRewards(answer)
   verifyRewardsClaim(operation, user, rewards)
-  const asked = input['tokens'] ?? undefined
-  const isAsked = ({ token }: { readonly token: string }) =>
-    asked === undefined || (Array.isArray(asked) && asked.some((one) => isSameAddress(readAddress(one), token)))
-  refuseUnless(rewards.every(isAsked), 'a token would be claimed that was not requested')
+  const requestedTokens = input['tokens'] ?? undefined
+  const isRequested = ({ token }: { readonly token: string }) =>
+    requestedTokens === undefined ||
+    (Array.isArray(requestedTokens) && requestedTokens.some((one) => isSameAddress(readAddress(one), token)))
+  refuseUnless(rewards.every(isRequested), 'a token would be claimed that was not requested')
   const does = describeRewardsClaim(user, rewards)
   return [{ chainId, to: operation.to, call: 'claim of rewards', amount: 0n, does }]
 }
@@ -279,8 +280,8 @@ export function readRewards(answer: JsonObject): { readonly token: string; reado
  * Returns the guaranteed payment of all calls, in the asset's smallest unit: a call that would pay less reverts. Undefined if the vault
  * decides one of the amounts.
  */
-function readPaid(found: readonly DecodedCall[]): bigint | undefined {
-  const parts = found.map(({ name, amount, minimum }) => {
+function readPaid(decodedCalls: readonly DecodedCall[]): bigint | undefined {
+  const parts = decodedCalls.map(({ name, amount, minimum }) => {
     if (name === 'withdraw') return amount
     if (name === 'syncRedeem') return minimum
     return SHARE_CLAIMS.includes(name) ? 0n : undefined
@@ -290,66 +291,67 @@ function readPaid(found: readonly DecodedCall[]): bigint | undefined {
 
 function verifyWithdrawal({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): DecodedCall[] {
   const { claims, pays } = WITHDRAWALS[protocol]
-  const told = readObject(answer['withdrawal'])
-  const shares = readAmount(told['shares'])
-  const asked = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
-  refuseUnless(asked.length === 1, 'a withdrawal is requested in one way')
+  const withdrawal = readObject(answer['withdrawal'])
+  const shares = readAmount(withdrawal['shares'])
+  const amountFields = (['amount', 'shares', 'max'] as const).filter((name) => (input[name] ?? undefined) !== undefined)
+  refuseUnless(amountFields.length === 1, 'a withdrawal is requested in one way')
   refuseUnless(calls.length > 0 && calls.length <= 1 + claims.length, 'there are more calls than a withdrawal has')
-  const found = calls.map((call, index) =>
+  const decodedCalls = calls.map((call, index) =>
     decodeCall(call, index < calls.length - 1 ? claims : pays, ownerArguments(user)),
   )
-  const last = found.at(-1)
+  const last = decodedCalls.at(-1)
   refuseUnless(last !== undefined, 'there is no call')
-  const names = found.map(({ name }) => name)
+  const names = decodedCalls.map(({ name }) => name)
   refuseUnless(new Set(names.slice(0, -1)).size === names.length - 1, 'something is claimed twice')
   refuseUnless(answer['isAsync'] === SETTLING_CALLS.includes(last.name), 'isAsync does not fit the withdrawal')
   if (last.name === 'withdraw' || last.name === 'cooldownAssets') {
     refuseUnless(
-      asked[0] === 'amount' && last.amount === readAmount(input['amount']),
+      amountFields[0] === 'amount' && last.amount === readAmount(input['amount']),
       'another amount would be withdrawn',
     )
-    return found
+    return decodedCalls
   }
-  if (asked[0] === 'shares') refuseUnless(shares === readAmount(input['shares']), 'other shares would be given up')
+  if (amountFields[0] === 'shares')
+    refuseUnless(shares === readAmount(input['shares']), 'other shares would be given up')
   const isPaidInShares = (last.name === 'redeem' && protocol !== 'lagoon') || last.name === 'cooldownShares'
-  refuseUnless(!(isPaidInShares && asked[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
+  refuseUnless(!(isPaidInShares && amountFields[0] === 'amount'), 'an amount is withdrawn as it is, not in shares')
   // A `max` withdrawal can consist only of shares whose request the vault has already settled. Only the vault knows
   // their number, so the response states 0 shares and the numbers are not compared.
-  const isSettledAlone = shares === 0n && last.name === 'redeem' && names.length === 1 && asked[0] === 'max'
+  const isOnlySettled = shares === 0n && last.name === 'redeem' && names.length === 1 && amountFields[0] === 'max'
   refuseUnless(
-    last.amount > 0n && (isSettledAlone || last.amount === shares),
+    last.amount > 0n && (isOnlySettled || last.amount === shares),
     'the shares differ from those of the answer',
   )
   if (last.name === 'syncRedeem') {
     const isBound =
-      asked[0] === 'amount'
+      amountFields[0] === 'amount'
         ? last.minimum === readAmount(input['amount'])
-        : last.minimum > 0n && last.minimum * 100n >= readAmount(told['assets']) * (100n - MAX_SLIPPAGE_PERCENT)
+        : last.minimum > 0n && last.minimum * 100n >= readAmount(withdrawal['assets']) * (100n - MAX_SLIPPAGE_PERCENT)
     refuseUnless(isBound, 'the vault might pay less')
   }
-  return found
+  return decodedCalls
 }
 
 function verifyClaim({ input, answer, user, protocol }: Context, calls: readonly Transaction[]): DecodedCall[] {
   refuseUnless(calls.length === 1, 'a claim is one call')
-  const found = calls.map((call) => decodeCall(call, CLAIMS[protocol][kindOf(input)], ownerArguments(user)))
+  const decodedCalls = calls.map((call) => decodeCall(call, CLAIMS[protocol][kindOf(input)], ownerArguments(user)))
   const claimable = readObject(answer['claimable'])
-  for (const { name, amount } of found) {
+  for (const { name, amount } of decodedCalls) {
     if (name === 'unstake') {
       refuseUnless(readAmount(claimable['assets']) > 0n, 'nothing would be claimed')
       continue
     }
-    const told = readAmount(claimable[ASSET_CALLS.includes(name) ? 'assets' : 'shares'])
-    refuseUnless(amount > 0n && amount === told, 'the claimed amount differs from that of the answer')
+    const claimableAmount = readAmount(claimable[ASSET_CALLS.includes(name) ? 'assets' : 'shares'])
+    refuseUnless(amount > 0n && amount === claimableAmount, 'the claimed amount differs from that of the answer')
   }
   refuseUnless(answer['isAsync'] === true, 'a claim is of an asynchronous vault')
-  return found
+  return decodedCalls
 }
 
 /** Verifies the approvals of a withdrawal: only an ERC-7540 vault may need one, for its shares. */
-function verifyShareApprovals(context: Context, found: readonly DecodedCall[]): Step[] {
+function verifyShareApprovals(context: Context, decodedCalls: readonly DecodedCall[]): Step[] {
   const { protocol, vault, chainId, shareToken } = context
-  const pulled = protocol === 'erc7540' ? found.find(({ name }) => name === 'requestRedeem') : undefined
+  const pulled = protocol === 'erc7540' ? decodedCalls.find(({ name }) => name === 'requestRedeem') : undefined
   if (!pulled) {
     refuseUnless(context.approval.length === 0, 'nothing needs an approval')
     return []
@@ -370,10 +372,10 @@ function verifyApprovals(
     const isReset = index < approval.length - 1
     const { to } = transaction
     refuseUnless(isSameAddress(to, readAddress(token ?? approval[0]?.to)), 'the approval is of another token')
-    const found = decodeCall(transaction, ['approve'], { user, spender })
-    refuseUnless(found.amount === (isReset ? 0n : amount), 'the approval is not of exactly the amount')
+    const decoded = decodeCall(transaction, ['approve'], { user, spender })
+    refuseUnless(decoded.amount === (isReset ? 0n : amount), 'the approval is not of exactly the amount')
     const does = `lets ${spender} take ${isReset ? 'nothing' : `exactly ${amount}`} of the token ${to}`
-    return { chainId: on, to, call: 'approve', amount: found.amount, does }
+    return { chainId: on, to, call: 'approve', amount: decoded.amount, does }
   })
 }
 

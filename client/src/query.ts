@@ -16,7 +16,7 @@ export function query<Input, Data, Code extends string>(
   const { queryKey, queryFn, retry } = queryAnswer(operation, client, input)
   return {
     queryKey: [...queryKey, 'data'] as const,
-    queryFn: async (asked?: QueryContext): Promise<Data> => (await queryFn(asked)).data,
+    queryFn: async (context?: QueryContext): Promise<Data> => (await queryFn(context)).data,
     refetchInterval: ({ state: { data } }: Query<Data>) => pauseAfter(data),
     retry,
   }

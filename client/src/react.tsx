@@ -26,9 +26,9 @@ export function useFlow<Kind extends keyof FlowInputs>(
   input: FlowInputs[Kind],
 ): FlowState & Pick<Flow, 'next'> {
   const key = JSON.stringify([client.url, client.key, kind, input])
-  const [held, hold] = useState(() => ({ key, flow: createFlow(client, kind, input) }))
-  if (held.key !== key) hold({ key, flow: createFlow(client, kind, input) })
-  const { subscribe, getState, next } = held.flow
+  const [current, hold] = useState(() => ({ key, flow: createFlow(client, kind, input) }))
+  if (current.key !== key) hold({ key, flow: createFlow(client, kind, input) })
+  const { subscribe, getState, next } = current.flow
   return { ...useSyncExternalStore(subscribe, getState, getState), next }
 }
 

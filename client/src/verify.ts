@@ -43,7 +43,7 @@ const PREPARATION = /\/defi-vaults\/v1\/defi\/(?:vault\/(deposit|withdraw|claim|
  */
 export async function verifyAnswer(
   exchange: Exchange,
-  { keys, witness, ...known }: Trust,
+  { keys, witness, ...facts }: Trust,
   now: Date | null = new Date(),
 ): Promise<Verdict<SignatureDetails & { readonly witnessed?: Witnessed }>> {
   try {
@@ -58,7 +58,7 @@ export async function verifyAnswer(
     }
     const input: unknown = JSON.parse(exchange.request.body ?? '')
     const answer: unknown = JSON.parse(text)
-    const steps = verifyPattern(preparation, input, answer, known)
+    const steps = verifyPattern(preparation, input, answer, facts)
     const witnessed = await witness?.({ preparation, input, answer, steps })
     return { ok: true, steps, ...signed, ...(witnessed && { witnessed }) }
   } catch (error) {

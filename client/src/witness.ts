@@ -161,13 +161,13 @@ function compare(context: Context, sight: DryRun, words: Readonly<Record<string,
   const notes: string[] = []
   const see = (name: ViewName) => words[name]?.[0]
   const tokenOf = (name: 'asset' | 'share') => {
-    const seen = see(name)
-    return seen === undefined || seen === 0n || seen >= 2n ** 160n ? undefined : `0x${encodeWord(seen).slice(24)}`
+    const word = see(name)
+    return word === undefined || word === 0n || word >= 2n ** 160n ? undefined : `0x${encodeWord(word).slice(24)}`
   }
   // Lagoon versions without fees on deposits and withdrawals return only two rates. Then all fees count as 0.
   const rates = isLagoon && (words['feeRates']?.length ?? 0) >= 5 ? (words['feeRates'] ?? []) : []
   const allowed = new Map<string, bigint>()
-  const movedOf = (token: string | undefined, way: 'given' | 'received') =>
+  const movedOf = (token: string | undefined, way: 'sent' | 'received') =>
     moved && token !== undefined ? (moved.get(token.toLowerCase())?.[way] ?? 0n) : undefined
   const checks: Checks = {
     ...context,
@@ -177,14 +177,14 @@ function compare(context: Context, sight: DryRun, words: Readonly<Record<string,
     rates: { entry: rates[2] ?? 0n, exit: rates[3] ?? 0n, haircut: rates[4] ?? 0n },
     returned: sight.returned[approvals]?.[0],
     isSimulated: moved !== undefined,
-    given: (token) => movedOf(token, 'given'),
+    sent: (token) => movedOf(token, 'sent'),
     received: (token) => movedOf(token, 'received'),
     allow: (token, amount) => void allowed.set(token?.toLowerCase() ?? '', amount),
     note: (text) => void notes.push(text),
     confirm(what, figure, values) {
-      const known = values.filter((value) => value !== undefined)
-      if (known.length === 0) throw new Refusal('unconfirmed', `Your node cannot confirm ${what} ${figure}.`)
-      const other = known.find((value) => !isNear(figure, value, tolerance))
+      const knownValues = values.filter((value) => value !== undefined)
+      if (knownValues.length === 0) throw new Refusal('unconfirmed', `Your node cannot confirm ${what} ${figure}.`)
+      const other = knownValues.find((value) => !isNear(figure, value, tolerance))
       if (other === undefined) return
       throw new Refusal('wrong_amounts', `Your node shows ${other} as ${what}, the answer ${figure}.`)
     },
@@ -199,9 +199,9 @@ function compare(context: Context, sight: DryRun, words: Readonly<Record<string,
   COMPARISONS[preparation](checks)
   if (response['isCrossChain'] === true)
     notes.push(`Only chain ${chainId} is checked, not the arrival on the other chain.`)
-  for (const [token, { given, received }] of moved ?? []) {
-    if (given - received <= (allowed.get(token) ?? 0n)) continue
-    const what = `${given - received} of the token ${token}`
+  for (const [token, { sent, received }] of moved ?? []) {
+    if (sent - received <= (allowed.get(token) ?? 0n)) continue
+    const what = `${sent - received} of the token ${token}`
     throw new Refusal('wrong_amounts', `At your node, ${what} would leave the user, which was not requested.`)
   }
   return { notes }
@@ -220,7 +220,7 @@ type Checks = Context & {
   readonly returned: Amount
   readonly isSimulated: boolean
   /** Returns the amount of a token that left the user in the simulation; undefined if nothing was simulated. */
-  readonly given: (token: Token) => Amount
+  readonly sent: (token: Token) => Amount
   readonly received: (token: Token) => Amount
   /** Sets the maximum amount of a token that may leave the user's account in the simulation. */
   readonly allow: (token: Token, amount: bigint) => void
@@ -234,14 +234,14 @@ type Checks = Context & {
 
 const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
   deposit({ request, response, steps, isHere, isLagoon, isAsync, ...node }) {
-    const { see, asset, share, given, received, returned, rates, isSimulated, allow, note, confirm } = node
+    const { see, asset, share, sent, received, returned, rates, isSimulated, allow, note, confirm } = node
     const amount = readAmount(request['amount'])
     const token = isHere ? asset : readAddress(request['srcToken'])
     requireApprovalOf(token, steps)
     allow(token, amount)
     // Transfers of the native coin emit no event. So the coin's amount is not compared here; `verifyPattern` already limits it.
     if (isSimulated && !(token !== undefined && isNativeCoin(token)))
-      confirm('the amount of the deposit', amount, [given(token)])
+      confirm('the amount of the deposit', amount, [sent(token)])
     if (!isHere) return note(`The deposit on chain ${response['chainId']} is not checked.`)
     const { assets, shares: named } = readObject(response['deposit'])
     confirm('the assets that the vault takes', readAmount(assets), [amount])
@@ -254,7 +254,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
   },
 
   withdraw({ request, response, steps, hasPreviews, isLagoon, isAsync, tolerance, ...node }) {
-    const { see, asset, share, given, received, rates, isSimulated, allow, note, confirm } = node
+    const { see, asset, share, sent, received, rates, isSimulated, allow, note, confirm } = node
     requireApprovalOf(response['isCrossChain'] === true ? asset : share, steps)
     const withdrawal = readObject(response['withdrawal'])
     const shares = readAmount(withdrawal['shares'])
@@ -268,7 +268,7 @@ const COMPARISONS: Readonly<Record<Preparation, (checks: Checks) => void>> = {
       confirm('the shares that the amount takes', shares, [needed])
     }
     allow(share, shares + (shares * tolerance) / BASIS_POINTS + ROUNDING_UNITS)
-    if (isSimulated) confirm('the shares of the withdrawal', shares, [given(share)])
+    if (isSimulated) confirm('the shares of the withdrawal', shares, [sent(share)])
     if (assets === undefined) note('The response names no amount of assets, so none is checked.')
     else {
       const worth = hasPreviews ? see('previewRedeem') : subtractFee(subtractFee(see('convertToAssets'), exit), haircut)

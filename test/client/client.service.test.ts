@@ -35,16 +35,16 @@ const [ALICE] = USERS
 
 const test = serviceTest.extend('client', ({ service }): Client => ({ url: service.baseUrl, key: service.apiKey }))
 
-/** Creates an API client that gets these responses in order; the last one repeats. `asked` lists the client's requests. */
+/** Creates an API client that gets these responses in order; the last one repeats. `requests` lists the client's requests. */
 function createScriptedClient(...answers: (() => Response | Promise<Response>)[]) {
-  const asked: { url: string; init: RequestInit }[] = []
+  const requests: { url: string; init: RequestInit }[] = []
   const fetch = async (url: unknown, init: RequestInit = {}) => {
-    const answer = answers[Math.min(asked.length, answers.length - 1)]
-    asked.push({ url: String(url), init })
+    const answer = answers[Math.min(requests.length, answers.length - 1)]
+    requests.push({ url: String(url), init })
     init.signal?.throwIfAborted()
     return await (answer?.() ?? new Promise<Response>((_, reject) => init.signal?.addEventListener('abort', reject)))
   }
-  return { asked, client: { url: 'https://api.example/', key: 'jk', fetch } }
+  return { requests, client: { url: 'https://api.example/', key: 'jk', fetch } }
 }
 const ok =
   (data: unknown, headers = {}) =>
@@ -96,18 +96,18 @@ describe('A program', () => {
     const vault = await openLagoonVault(service, { generation: '0.5', asset: 'USDC', chainId: 8453 })
     const mine = { ...client, key: vault.key }
     for (const amount of ['1', '2', '3']) await vault.request(ALICE.address, vault.units(amount))
-    const found: string[] = []
+    const depositedAssets: string[] = []
     for await (const { amounts } of items(listDeposits, mine, { userAddress: ALICE.address, limit: 2 })) {
-      found.push(amounts.depositedAssets)
+      depositedAssets.push(amounts.depositedAssets)
     }
-    expect(found).toEqual(['3', '2', '1'].map((amount) => `${vault.units(amount)}`))
+    expect(depositedAssets).toEqual(['3', '2', '1'].map((amount) => `${vault.units(amount)}`))
   })
 
   test('reads all pages of the list of vaults', async ({ client }) => {
     const whole = orThrow(await listVaults(client)).data.map(({ poolId }) => poolId)
-    const found: string[] = []
-    for await (const { poolId } of items(listVaults, client, { limit: 3 })) found.push(poolId)
-    expect(found).toEqual(whole)
+    const poolIds: string[] = []
+    for await (const { poolId } of items(listVaults, client, { limit: 3 })) poolIds.push(poolId)
+    expect(poolIds).toEqual(whole)
   })
 })
 
@@ -167,10 +167,10 @@ describe('An error', () => {
     [{ message: { a: 1 } }, { message: '' }],
     [{ message: 'one\ntwo\u202E' }, { message: 'onetwo' }],
     [{ code: 'a code\n' }, { code: 'unexpected' }],
-  ])('has valid fields, whatever the response contains: %j', async ([body, told]) => {
+  ])('has valid fields, whatever the response contains: %j', async ([body, expected]) => {
     const broken = () => Response.json({ success: false, code: 'x', message: 'm', ...Object(body) }, { status: 400 })
     const result = await listVaults(createScriptedClient(broken).client)
-    expect(result.ok ? {} : result.error).toMatchObject(told)
+    expect(result.ok ? {} : result.error).toMatchObject(expected)
     expect(result.ok ? '' : messageForUser(result.error, { amount: { symbol: 'USDC', decimals: 6 } })).toBeTruthy()
     expect(JSON.stringify(result)).not.toContain('calls')
   })
@@ -178,28 +178,28 @@ describe('An error', () => {
   test('ends a call that its caller aborts or that exceeds its timeout', async () => {
     const silent = createScriptedClient()
     expect(await listVaults({ ...silent.client, timeoutMs: 1 })).toMatchObject({ error: { code: 'timeout' } })
-    const given = await listVaults(silent.client, undefined, { signal: AbortSignal.abort() })
-    expect(given).toMatchObject({ error: { code: 'aborted' } })
+    const result = await listVaults(silent.client, undefined, { signal: AbortSignal.abort() })
+    expect(result).toMatchObject({ error: { code: 'aborted' } })
   })
 })
 
 describe('A call', () => {
   test('has path and query parameters in its URL, and the rest in its body', async () => {
-    const { client, asked } = createScriptedClient(ok({}))
+    const { client, requests } = createScriptedClient(ok({}))
     await getCoin({ ...client, session: () => 'token' }, { id: 'a/b', currency: 'eur' })
     await prepareDeposit(client, { vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
-    expect(asked.map(({ url }) => url)).toEqual([
+    expect(requests.map(({ url }) => url)).toEqual([
       'https://api.example/portfolio-indexor/markets/coins/a%2Fb?currency=eur',
       'https://api.example/defi-vaults/v1/defi/vault/deposit',
     ])
-    expect(asked[0]?.init.headers).toEqual({ 'x-join-key': 'jk', authorization: 'Bearer token' })
-    expect(JSON.parse(String(asked[1]?.init.body))).toEqual({ vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
+    expect(requests[0]?.init.headers).toEqual({ 'x-join-key': 'jk', authorization: 'Bearer token' })
+    expect(JSON.parse(String(requests[1]?.init.body))).toEqual({ vaultAddress: '0x1', userAddress: '0x2', amount: '5' })
   })
 
   test('stays at its route, whatever a path parameter contains', async () => {
-    const { client, asked } = createScriptedClient(ok({}))
+    const { client, requests } = createScriptedClient(ok({}))
     for (const id of ['.', '..', '../..', '...']) await getCoin(client, { id })
-    const paths = asked.map(({ url }) => new URL(url).pathname.replace('/portfolio-indexor/markets/coins/', ''))
+    const paths = requests.map(({ url }) => new URL(url).pathname.replace('/portfolio-indexor/markets/coins/', ''))
     expect(paths).toEqual(['%252E', '%252E%252E', '..%2F..', '...'])
   })
 
@@ -212,15 +212,15 @@ describe('A call', () => {
     const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
     const reading = createScriptedClient(later, later, ok([]))
     expect((await listVaults(reading.client)).ok).toBe(true)
-    expect(reading.asked).toHaveLength(3)
+    expect(reading.requests).toHaveLength(3)
     const acting = createScriptedClient(later)
     expect(await linkWallet(acting.client, { message: '', signature: '' })).toMatchObject({
       error: { code: 'upstream_unavailable', requestId: 'r-1', retryAfterMs: 0 },
     })
-    expect(acting.asked).toHaveLength(1)
+    expect(acting.requests).toHaveLength(1)
     const patient = createScriptedClient(refuse(429, 'too_many_requests', { 'retry-after': '600' }))
     expect(await listVaults(patient.client)).toMatchObject({ error: { retryAfterMs: 600_000 } })
-    expect(patient.asked).toHaveLength(1)
+    expect(patient.requests).toHaveLength(1)
   })
 
   test('is polled until no further poll is due, an error persists or the caller aborts', async () => {
@@ -229,11 +229,11 @@ describe('A call', () => {
     const later = refuse(503, 'upstream_unavailable', { 'retry-after': '0' })
     const until = async (...answers: Parameters<typeof createScriptedClient>) => {
       const { client } = createScriptedClient(...answers)
-      const told: string[] = []
+      const outcomes: string[] = []
       for await (const result of poll(getDepositStatus, client, of)) {
-        told.push(result.ok ? result.data.status : result.error.code)
+        outcomes.push(result.ok ? result.data.status : result.error.code)
       }
-      return told
+      return outcomes
     }
     const claimable = ok({ status: 'claimable', nextPollAfterMs: null })
     expect(await until(pending, pending, claimable)).toEqual(['pending', 'pending', 'claimable'])
@@ -256,12 +256,12 @@ describe('A pause between polls', () => {
     onTestFinished(() => {
       vi.useRealTimers()
     })
-    const { client, asked } = createScriptedClient(ok({ status: 'pending', nextPollAfterMs }))
+    const { client, requests } = createScriptedClient(ok({ status: 'pending', nextPollAfterMs }))
     const controller = new AbortController()
     const place = { vaultAddress: '0x1', userAddress: '0x2' } as const
     const waiting = waitForDeposit(client, place, { signal: controller.signal })
     await vi.advanceTimersByTimeAsync(249)
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
     controller.abort()
     await waiting
   })
@@ -296,12 +296,12 @@ describe('A query', () => {
     expect(refetchInterval({ state: { data } })).toBe(5)
     expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: null } } })).toBe(false)
     expect(refetchInterval({ state: {} })).toBe(false)
-    for (const [told, pause] of [
+    for (const [nextPollAfterMs, pause] of [
       [0, 250],
       [-1, 250],
       [1e12, 2 ** 31 - 1],
     ]) {
-      expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: told ?? 0 } } })).toBe(pause)
+      expect(refetchInterval({ state: { data: { ...data, nextPollAfterMs: nextPollAfterMs ?? 0 } } })).toBe(pause)
     }
     await expect(queryFn()).rejects.toMatchObject({ name: 'CallFailure', error: { code: 'vault_not_found' } })
   })
@@ -336,33 +336,33 @@ describe('A message for the user', () => {
   test.for([
     {
       code: 'amount_too_low_for_bridge',
-      told: { field: 'amount', atLeast: '1443000' },
+      detail: { field: 'amount', atLeast: '1443000' },
       says: ' Send at least 1.45 USDC.',
     },
-    { code: 'amount_exceeds_balance', told: { field: 'amount', atMost: '423456787' }, says: ' At most 423.45 USDC.' },
+    { code: 'amount_exceeds_balance', detail: { field: 'amount', atMost: '423456787' }, says: ' At most 423.45 USDC.' },
     {
       code: 'vault_cap_reached',
-      told: { field: 'amount', atMost: '1234567890000' },
+      detail: { field: 'amount', atMost: '1234567890000' },
       says: ' At most 1,234,567.89 USDC.',
     },
-    { code: 'vault_cap_reached', told: { field: 'amount', atMost: '1' }, says: ' At most 0.000001 USDC.' },
-    { code: 'vault_cap_reached', told: { field: 'amount', atMost: '2000000' }, says: ' At most 2 USDC.' },
+    { code: 'vault_cap_reached', detail: { field: 'amount', atMost: '1' }, says: ' At most 0.000001 USDC.' },
+    { code: 'vault_cap_reached', detail: { field: 'amount', atMost: '2000000' }, says: ' At most 2 USDC.' },
     {
       code: 'amount_too_low_for_bridge',
-      told: { field: 'amount', atLeast: '1234567890123456' },
+      detail: { field: 'amount', atLeast: '1234567890123456' },
       says: ' Send at least 0.00124 WETH.',
       amount: WETH,
     },
     {
       code: 'not_enough_liquidity',
-      told: { field: 'shares', atMost: '99999999999999999999' },
+      detail: { field: 'shares', atMost: '99999999999999999999' },
       says: ' At most 99.99 vUSDC.',
     },
-    { code: 'amount_too_low_for_bridge', told: { field: 'dstChainId', atLeast: '1443000' }, says: '' },
-    { code: 'amount_exceeds_balance', told: { field: 'amount' }, says: '' },
-  ])('adds an amount in tokens that works: "$says" for $told', ({ code, told, says, amount = USDC }) => {
+    { code: 'amount_too_low_for_bridge', detail: { field: 'dstChainId', atLeast: '1443000' }, says: '' },
+    { code: 'amount_exceeds_balance', detail: { field: 'amount' }, says: '' },
+  ])('adds an amount in tokens that works: "$says" for $detail', ({ code, detail, says, amount = USDC }) => {
     // The cast restores the type of the API's error codes, which the compiler widens to string.
-    const error = { ...refusal, code, status: 400, details: [{ issue: 'is wrong', ...told }] } as Failure['error']
+    const error = { ...refusal, code, status: 400, details: [{ issue: 'is wrong', ...detail }] } as Failure['error']
     const plain = messageForUser(error)
     expect(messageForUser(error, { amount, shares: SHARES })).toBe(`${plain}${says}`)
     expect(messageForUser(error, {})).toBe(plain)

@@ -27,12 +27,12 @@ function clientOf(service: Service, { key }: TestVault, onAnswer?: (text: string
 }
 
 function walletOn(service: Service) {
-  const asked: { call: Call; chainId: number; account: Address }[] = []
+  const sentCalls: { call: Call; chainId: number; account: Address }[] = []
   const receipts = new Map<Hash, Receipt>()
   return {
-    asked,
+    sentCalls,
     async send(call: Call, chainId: number, account: Address): Promise<Hash> {
-      asked.push({ call, chainId, account })
+      sentCalls.push({ call, chainId, account })
       const [receipt] = await service.send(chainId, ALICE, [{ ...call, value: `${call.value}` }])
       if (!receipt) throw new Error('The chain gave no receipt')
       receipts.set(receipt.transactionHash, receipt)
@@ -84,13 +84,13 @@ function createScriptedClient(...answers: unknown[]) {
       return answer === undefined ? new Response('') : Response.json(answer)
     },
   }
-  const asked: Call[] = []
+  const sentCalls: Call[] = []
   const receipt = { status: 'success', transactionHash: '0x12' } as const satisfies Receipt
   const send = async (call: Call) => {
-    asked.push(call)
+    sentCalls.push(call)
     return receipt.transactionHash
   }
-  return { client, asked, sender: { send, wait: async () => receipt } }
+  return { client, sentCalls, sender: { send, wait: async () => receipt } }
 }
 
 const input = { vaultAddress: '0x1', userAddress: '0x2', amount: '5' } as const
@@ -129,7 +129,7 @@ describe('A deposit', () => {
     expect(flow.getState().steps[1]).toMatchObject({ chainId: 8453, hash: expect.stringMatching(/^0x.{64}$/) })
     const statuses = flow.states.map(({ current }) => current?.status)
     expect(statuses).toEqual(expect.arrayContaining(['confirming', 'pending']))
-    expect(wallet.asked.map(({ account }) => account)).toEqual([ALICE.address, ALICE.address])
+    expect(wallet.sentCalls.map(({ account }) => account)).toEqual([ALICE.address, ALICE.address])
     expect(await vault.read('balanceOf', ALICE.address)).toBeGreaterThan(0n)
   })
 
@@ -142,9 +142,9 @@ describe('A deposit', () => {
     const flow = open(clientOf(service, vault), 'deposit', input)
     await waitUntilSettled(flow)
     await Promise.all([flow.next(wallet), flow.next(wallet)])
-    expect(wallet.asked).toHaveLength(1)
+    expect(wallet.sentCalls).toHaveLength(1)
     await flow.next(wallet)
-    expect(wallet.asked).toHaveLength(1)
+    expect(wallet.sentCalls).toHaveLength(1)
     expect(flow.getState().status).toBe('done')
   })
 
@@ -202,7 +202,7 @@ describe('A deposit', () => {
     expect(stepsOf(first)).toEqual(['approve todo', 'transfer todo', 'arrive todo'])
     await flow.next(wallet)
     await flow.next(wallet)
-    expect(wallet.asked.map(({ chainId }) => chainId)).toEqual([journey.source.chainId, journey.source.chainId])
+    expect(wallet.sentCalls.map(({ chainId }) => chainId)).toEqual([journey.source.chainId, journey.source.chainId])
     // The user signs exactly the transaction that the page showed. A prepared transaction stays the same until its quote
     // expires.
     expect(flow.getState().prepared).toBe(first.prepared)
@@ -234,10 +234,10 @@ describe('A withdrawal to another chain', () => {
     await vault.approve(ALICE.address, vault.units('50'))
     await vault.act(ALICE.address, 'deposit', vault.units('50'), ALICE.address)
     await journey.approve(ALICE.address, vault.units('20'))
-    const asked: string[] = []
+    const urls: string[] = []
     const { fetch = globalThis.fetch, ...client } = clientOf(service, vault)
     const listening: typeof fetch = (url, init) => {
-      asked.push(String(url))
+      urls.push(String(url))
       return fetch(url, init)
     }
     const flow = open({ ...client, fetch: listening }, 'withdraw', {
@@ -252,7 +252,7 @@ describe('A withdrawal to another chain', () => {
     await flow.next(wallet)
     await flow.next(wallet)
     expect(stepsOf(flow.getState())).toEqual(['withdraw done', 'transfer done', 'arrive pending'])
-    expect(asked.filter((url) => url.endsWith('/withdraw'))).toHaveLength(1)
+    expect(urls.filter((url) => url.endsWith('/withdraw'))).toHaveLength(1)
     flow.close()
   })
 })
@@ -281,7 +281,7 @@ describe('A claim of rewards', () => {
   })
 
   test('ends after one signature', async () => {
-    const { client, asked, sender } = createScriptedClient(rewarded, rewarded)
+    const { client, sentCalls, sender } = createScriptedClient(rewarded, rewarded)
     const flow = open(client, 'rewards', { userAddress: '0x2', chainId: 8453 })
     const ready = await waitUntilSettled(flow)
     expect(ready).toMatchObject({ status: 'ready', prepared: rewarded })
@@ -289,7 +289,7 @@ describe('A claim of rewards', () => {
     await flow.next(sender)
     expect(stepsOf(await waitUntilSettled(flow))).toEqual(['rewards done'])
     expect(flow.getState()).toMatchObject({ status: 'done', current: undefined })
-    expect(asked).toMatchObject(rewarded.operations.map(({ to }) => ({ to })))
+    expect(sentCalls).toMatchObject(rewarded.operations.map(({ to }) => ({ to })))
   })
 })
 
@@ -349,13 +349,13 @@ describe('An error', () => {
     const flow = open(clientOf(service, vault), 'deposit', input)
     expect(await waitUntilSettled(flow)).toMatchObject({ status: 'ready', error: { code: 'simulation_reverted' } })
     await flow.next(wallet)
-    expect(wallet.asked).toEqual([])
+    expect(wallet.sentCalls).toEqual([])
     await vault.mint(ALICE.address, 1n)
     await flow.next(wallet)
     expect(flow.getState()).toMatchObject({ status: 'ready', error: undefined })
-    expect(wallet.asked).toEqual([])
+    expect(wallet.sentCalls).toEqual([])
     await flow.next(wallet)
-    expect(wallet.asked).toHaveLength(1)
+    expect(wallet.sentCalls).toHaveLength(1)
   })
 
   test('has the code that the API returns', async ({ service }) => {
@@ -387,7 +387,7 @@ describe('An error', () => {
     isGone = false
     await flow.next(sender)
     expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit todo'])
-    expect(wallet.asked).toHaveLength(1)
+    expect(wallet.sentCalls).toHaveLength(1)
   })
 
   test('is not reported for a transaction that the user cancelled in the wallet', async ({ service }) => {
@@ -432,7 +432,7 @@ describe('A quote that has expired', () => {
       error: { code: 'quote_expired' },
       prepared: { quote: { expiresAt: LATER } },
     })
-    expect(wallet.asked).toEqual([])
+    expect(wallet.sentCalls).toEqual([])
     await flow.next(wallet)
     expect(stepsOf(flow.getState())).toEqual(['approve done', 'transfer todo', 'arrive todo'])
   })
@@ -464,7 +464,7 @@ describe('A quote that has expired', () => {
     expect(flow.getState()).toMatchObject({ status: 'failed', error: { code: 'quote_expired' } })
     expect(flow.getState().error?.message).toMatch(/expired before the transfer.*in the wallet/)
     expect(stepsOf(flow.getState())).toEqual(['withdraw done', 'transfer failed', 'arrive todo'])
-    expect(wallet.asked).toHaveLength(1)
+    expect(wallet.sentCalls).toHaveLength(1)
   })
 })
 
@@ -533,22 +533,22 @@ describe('A batch', () => {
     const { client } = createScriptedClient(unapproved, unapproved)
     const flow = open(client, 'deposit', input)
     await waitUntilSettled(flow)
-    const seen: unknown[] = []
-    flow.subscribe(() => seen.push(flow.getState().steps.map(({ status, batchId }) => [status, batchId])))
+    const states: unknown[] = []
+    flow.subscribe(() => states.push(flow.getState().steps.map(({ status, batchId }) => [status, batchId])))
     let mine = (_: { status: 'cancelled' }) => {}
     const sending = flow.next({
       sendCalls: async () => 'batch-1',
       wait: () => new Promise((resolve) => (mine = resolve)),
     })
     await vi.waitFor(() =>
-      expect(seen.at(-1)).toEqual([
+      expect(states.at(-1)).toEqual([
         ['pending', 'batch-1'],
         ['pending', 'batch-1'],
       ]),
     )
     mine({ status: 'cancelled' })
     await sending
-    expect(seen.at(-1)).toEqual([
+    expect(states.at(-1)).toEqual([
       ['todo', undefined],
       ['todo', undefined],
     ])
@@ -557,21 +557,21 @@ describe('A batch', () => {
 
 describe("A service whose state is some blocks older than the wallet's", () => {
   test('does not have its user approve twice', async () => {
-    const { client, asked, sender } = createScriptedClient(unapproved, unapproved, unapproved, prepared)
+    const { client, sentCalls, sender } = createScriptedClient(unapproved, unapproved, unapproved, prepared)
     const flow = open(client, 'deposit', input)
     await waitUntilSettled(flow)
     await flow.next(sender)
     const depositing = flow.next(sender)
     await vi.advanceTimersByTimeAsync(1000)
     await depositing
-    expect(asked.map(({ to }) => to)).toEqual(['0xa', '0xb'])
+    expect(sentCalls.map(({ to }) => to)).toEqual(['0xa', '0xb'])
     expect(flow.getState().status).toBe('done')
   })
 
   test('does not have its user approve twice if the quote expires meanwhile', async () => {
     const ending = (text: string) => ({ expiresAt: text, inputAmount: '5', outputAmount: '5', feeTotal: '0' })
     const later = ending('2100-01-01T00:00:00.000Z')
-    const { client, asked, sender } = createScriptedClient(
+    const { client, sentCalls, sender } = createScriptedClient(
       { ...unapproved, quote: later },
       { ...unapproved, quote: later },
       { ...prepared, quote: later },
@@ -588,7 +588,7 @@ describe("A service whose state is some blocks older than the wallet's", () => {
     await depositing
     expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'quote_expired' } })
     expect(stepsOf(flow.getState())).toEqual(['approve done', 'deposit todo'])
-    expect(asked.map(({ to }) => to)).toEqual(['0xa'])
+    expect(sentCalls.map(({ to }) => to)).toEqual(['0xa'])
   })
 
   test('is polled again if it reports no request after a deposit', async () => {
@@ -607,10 +607,10 @@ describe('A flow without subscribers', () => {
   test('sends no requests, and continues with the next subscriber', async ({ service }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
     await vault.request(ALICE.address, vault.units('7'))
-    let asked = 0
+    let requestCount = 0
     const flow = createFlow(
       clientOf(service, vault, () => {
-        asked += 1
+        requestCount += 1
       }),
       'settle',
       { vaultAddress: vault.address, userAddress: ALICE.address },
@@ -620,10 +620,10 @@ describe('A flow without subscribers', () => {
     const stop = flow.subscribe(() => {})
     await expect.poll(() => flow.getState().progress?.status).toBe('pending')
     stop()
-    const before = asked
+    const before = requestCount
     await vault.settle()
     expect(flow.getState().status).toBe('busy')
-    expect(asked).toBe(before)
+    expect(requestCount).toBe(before)
     onTestFinished(flow.subscribe(() => {}))
     expect(stepsOf(await waitUntilSettled(flow))).toEqual(['settle done', 'claim todo'])
   })
@@ -672,14 +672,14 @@ describe('Terms that became worse after they were shown', () => {
 
   test.for(worse)('are shown before they are signed: %s', async ([, shown, change]) => {
     const later = { ...shown, ...change }
-    const { client, asked, sender } = createScriptedClient(shown, later, later)
+    const { client, sentCalls, sender } = createScriptedClient(shown, later, later)
     const flow = open(client, 'withdraw', input)
     await waitUntilSettled(flow)
     await flow.next(sender)
     expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'terms_changed' }, prepared: later })
-    expect(asked).toEqual([])
+    expect(sentCalls).toEqual([])
     await flow.next(sender)
-    expect(asked).toHaveLength(1)
+    expect(sentCalls).toHaveLength(1)
   })
 
   test('are neither better terms nor changes as each block brings them', async () => {
@@ -695,20 +695,20 @@ describe('Terms that became worse after they were shown', () => {
   })
 
   test('are shown again if the quote expired, even if nothing changed', async () => {
-    const { client, asked, sender } = createScriptedClient({ ...prepared, quote }, { ...prepared, quote })
+    const { client, sentCalls, sender } = createScriptedClient({ ...prepared, quote }, { ...prepared, quote })
     const flow = open(client, 'deposit', input)
     await waitUntilSettled(flow)
     await flow.next(sender)
     expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'quote_expired' } })
-    expect(asked).toEqual([])
+    expect(sentCalls).toEqual([])
   })
 
   test('are not signed on another chain than the requested one', async () => {
-    const { client, asked, sender } = createScriptedClient(prepared, prepared)
+    const { client, sentCalls, sender } = createScriptedClient(prepared, prepared)
     const flow = open(client, 'deposit', { ...input, chainId: 1 })
     expect(await waitUntilSettled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
     await flow.next(sender)
-    expect(asked).toEqual([])
+    expect(sentCalls).toEqual([])
   })
 })
 
@@ -723,7 +723,7 @@ describe('An invalid response', () => {
   ]
 
   test.for(broken)('is an error, and the next step tries again: %s', async ([, answer]) => {
-    const { client, asked, sender } = createScriptedClient(answer, answer, prepared, prepared)
+    const { client, sentCalls, sender } = createScriptedClient(answer, answer, prepared, prepared)
     const flow = open(client, 'deposit', input)
     expect(await waitUntilSettled(flow)).toMatchObject({ status: 'ready', error: { code: 'unexpected', status: 200 } })
     await flow.next(sender)
@@ -731,19 +731,19 @@ describe('An invalid response', () => {
     await flow.next(sender)
     expect(flow.getState()).toMatchObject({ status: 'ready', error: undefined })
     await flow.next(sender)
-    expect(asked).toHaveLength(1)
+    expect(sentCalls).toHaveLength(1)
     expect(flow.getState().status).toBe('done')
   })
 
   test('is an error if it arrives just before the signature', async () => {
     for (const [, answer] of broken) {
-      const { client, asked, sender } = createScriptedClient(prepared, answer, prepared)
+      const { client, sentCalls, sender } = createScriptedClient(prepared, answer, prepared)
       const flow = open(client, 'deposit', input)
       await waitUntilSettled(flow)
       await flow.next(sender)
       expect(flow.getState()).toMatchObject({ status: 'ready', error: { code: 'unexpected' } })
       await flow.next(sender)
-      expect(asked).toHaveLength(1)
+      expect(sentCalls).toHaveLength(1)
     }
   })
 
@@ -790,7 +790,7 @@ describe('A wallet that throws', () => {
   ]
 
   test.for(cases)('can be called again: %s', async ([, thrown, error]) => {
-    const { client, asked, sender } = createScriptedClient(prepared, prepared, prepared)
+    const { client, sentCalls, sender } = createScriptedClient(prepared, prepared, prepared)
     const flow = open(client, 'deposit', input)
     await waitUntilSettled(flow)
     await flow.next({ ...sender, send: () => Promise.reject(thrown) })
@@ -799,6 +799,6 @@ describe('A wallet that throws', () => {
     expect(state.error).toEqual(error === undefined ? undefined : expect.objectContaining(error))
     expect(stepsOf(state)).toEqual(['deposit todo'])
     await flow.next(sender)
-    expect(asked).toHaveLength(1)
+    expect(sentCalls).toHaveLength(1)
   })
 })

@@ -185,10 +185,10 @@ describe('A host', () => {
       const { pathname: rawPath, search } = new URL(url)
       const body = JSON.stringify(rawPath.includes('history') ? { history: points } : points)
       const contentType = 'application/json'
-      const asked = { rawPath, rawQueryString: search.slice(1), requestContext: { http: { method } }, headers: {} }
-      const told = { status: 200, contentType, body }
+      const event = { rawPath, rawQueryString: search.slice(1), requestContext: { http: { method } }, headers: {} }
+      const response = { status: 200, contentType, body }
       // The cast is safe because the signature reads only these fields of the event.
-      const signed = signatureHeaders(asked as never, told, signerOf(signingKey), Date.now())
+      const signed = signatureHeaders(event as never, response, signerOf(signingKey), Date.now())
       return new Response(body, { headers: { 'content-type': contentType, ...signed } })
     }
     const { call } = await connect({
@@ -273,15 +273,15 @@ describe('A host', () => {
     const { tools } = await host.listTools()
     const input: Record<string, unknown> = { userAddress, vaultAddress: vault?.address, amount: '1000', id: 'bitcoin' }
     Object.assign(input, { txHash: `0x${'1'.repeat(64)}`, srcChainId: 8453, search: 'ether' })
-    const seen = [JSON.stringify(tools)]
+    const outputs = [JSON.stringify(tools)]
     // `listGainersAndLosers` is left out, because its data come from a job that does not run in this test.
     for (const { name, inputSchema } of tools.filter((tool) => tool.name !== 'listGainersAndLosers')) {
       const { amount = undefined } = inputSchema.properties ?? {}
-      const given = [...(inputSchema.required ?? []), ...(amount ? ['amount'] : [])].map((field) => [
+      const args = [...(inputSchema.required ?? []), ...(amount ? ['amount'] : [])].map((field) => [
         field,
         input[field],
       ])
-      seen.push(JSON.stringify(await call(name, Object.fromEntries(given))))
+      outputs.push(JSON.stringify(await call(name, Object.fromEntries(args))))
     }
     const { call: callLost } = await connect({
       ...optionsFor(service),
@@ -289,7 +289,7 @@ describe('A host', () => {
     })
     const lost = await callLost('prepareDeposit', { userAddress, vaultAddress: userAddress, amount: '1' })
     expect(lost).toMatchObject({ isError: true, data: { error: { code: 'network' } } })
-    expect([...seen, JSON.stringify(lost)].join('')).not.toMatch(new RegExp(`${service.apiKey}|jk_secret`))
+    expect([...outputs, JSON.stringify(lost)].join('')).not.toMatch(new RegExp(`${service.apiKey}|jk_secret`))
     for (const client of [
       { url: service.baseUrl, key: 'jk_secret\n' },
       { url: 'https://user:jk_secret@api.example', key: 'jk' },

@@ -82,8 +82,8 @@ const buildTransaction = (data: string, changed: Partial<Transaction> = {}): Tra
 })
 
 const input = { userAddress: ALICE, chainId: BASE }
-const isAccepted = (response: object, asked: object = {}) =>
-  verifyTransactions('rewards', { ...input, ...asked }, response).ok
+const isAccepted = (response: object, change: object = {}) =>
+  verifyTransactions('rewards', { ...input, ...change }, response).ok
 
 function claimOf(claimed: readonly Claimed[], changed: { readonly users?: readonly Address[] } = {}) {
   const users = changed.users ?? claimed.map(() => ALICE)
@@ -123,11 +123,11 @@ describe('A claim of rewards', () => {
     const response = responseTo([ONE, TWO])
     expect(isAccepted(response, { tokens: [TWO.token, ONE.token.toLowerCase(), BOB] })).toBe(true)
     expect(isAccepted(response, { tokens: null })).toBe(true)
-    for (const asked of [
+    for (const change of [
       ...[{ userAddress: BOB }, { userAddress: undefined }, { chainId: 1 }, { chainId: undefined }],
       ...[{ tokens: [ONE.token] }, { tokens: [] }, { tokens: ONE.token }, { tokens: [BOB] }],
     ]) {
-      expect(isAccepted(response, asked), JSON.stringify(asked)).toBe(false)
+      expect(isAccepted(response, change), JSON.stringify(change)).toBe(false)
     }
   })
 

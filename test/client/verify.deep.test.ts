@@ -87,8 +87,8 @@ describe('A response with transactions', () => {
         expect(chainId).toBe(from)
         expect(does).toMatch(/^[a-z]+ .*0x[0-9a-fA-F]{40}/)
       }
-      const alone = verifyTransactions(preparation, input, answer, [vault], getSentAmount(one))
-      expect(alone).toEqual({ ok: true, steps: verdict.steps })
+      const transactionsVerdict = verifyTransactions(preparation, input, answer, [vault], getSentAmount(one))
+      expect(transactionsVerdict).toEqual({ ok: true, steps: verdict.steps })
     }
   })
 
@@ -98,20 +98,21 @@ describe('A response with transactions', () => {
     const ways = recorded.filter(
       ({ preparation, answer }) => preparation !== 'deposit' && answer['isCrossChain'] === true,
     )
-    const told: Record<string, unknown> = {}
+    const verdicts: Record<string, unknown> = {}
     for (const one of ways) {
       const { preparation, input, answer, vault } = one
       const sent = getSentAmount(one) as bigint
       const verify = (changed: PreparedResponse, mostSent?: bigint) =>
         verifyTransactions(preparation, input, changed, [vault], mostSent)
-      const alone = verify(answer)
-      told[`${vault.protocol} ${NAMES[answer.operations[0]?.data.slice(0, 10) ?? '']}`] = alone.ok || alone.reason
+      const unbounded = verify(answer)
+      verdicts[`${vault.protocol} ${NAMES[answer.operations[0]?.data.slice(0, 10) ?? '']}`] =
+        unbounded.ok || unbounded.reason
       expect(verify(answer, sent)).toMatchObject({ ok: true })
       expect(verify(answer, sent - 1n)).toMatchObject({ reason: 'wrong_transactions' })
       expect(verify(withDoubledTransfer(one)).ok).toBe(false)
       expect(verify(withDoubledTransfer(one), sent)).toMatchObject({ reason: 'wrong_transactions' })
     }
-    expect(told).toEqual({
+    expect(verdicts).toEqual({
       'erc4626 withdraw': true,
       'erc4626 redeem': 'unbounded',
       'lagoon redeem': 'unbounded',
@@ -529,8 +530,8 @@ describe('A client that verifies', () => {
     const { poolAddress } = (await service.call('GET', '/defi-vaults/v1/vaults')).body.data[0]
     const deposit = { vaultAddress: poolAddress, userAddress, amount: '1000' } as const
     let change = (text: string) => text
-    const onTheWay = async (...asked: Parameters<typeof fetch>) => {
-      const reply = await fetch(...asked)
+    const onTheWay = async (...args: Parameters<typeof fetch>) => {
+      const reply = await fetch(...args)
       return new Response(change(await reply.text()), reply)
     }
     const client: Client = {
@@ -576,8 +577,8 @@ describe('The command', () => {
       const printed = `${['HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', ...headers, '', answer.body].join('\r\n')}`
       const { url, body: data } = request
       const mostSent = getSentAmount(one)?.toString()
-      const given = { keys: JSON.stringify({ keys: [signingKey] }), mostSent, answer: printed, url, data }
-      const pinned = { ...given, vaults: JSON.stringify([vault]) }
+      const input = { keys: JSON.stringify({ keys: [signingKey] }), mostSent, answer: printed, url, data }
+      const pinned = { ...input, vaults: JSON.stringify([vault]) }
       const { code, lines } = await describeAnswer(pinned, now)
       expect(code, lines.join()).toBe(0)
       expect(lines[0]).toMatch(/^Signed by the key [\w-]{43} at .*Z, good until .*Z\.$/)
@@ -590,7 +591,7 @@ describe('The command', () => {
         lines: [...lines, expect.stringContaining('--vaults')],
       })
       const other = printed.replace('"isAsync":', '"isAsync" :')
-      expect(await describeAnswer({ ...given, answer: other }, now)).toEqual({
+      expect(await describeAnswer({ ...input, answer: other }, now)).toEqual({
         code: 1,
         lines: ['REFUSED (body_changed): The body is not the one that was signed.', 'Sign nothing of it.'],
       })
@@ -601,7 +602,7 @@ describe('The command', () => {
     const [{ exchange }] = recorded as [RecordedResponse]
     const key = JSON.stringify(publicKeyOf(createSigningKey(new Date())))
     const answer = JSON.stringify(exchange)
-    for (const [given, message] of [
+    for (const [change, message] of [
       [{ keys: 'nothing' }, 'There is no JSON in the file of --keys.'],
       ...['null', '[]', '5', '{"keys":null}', '[{"kid":"a"}]'].map(
         (keys) => [{ keys }, 'nor a list of them, in the file of --keys'] as const,
@@ -609,7 +610,7 @@ describe('The command', () => {
       [{ vaults: '[{"chainId":8453}]' }, '--vaults'],
       [{ mostSent: '1.5' }, '--most-sent'],
     ] as const) {
-      await expect(describeAnswer({ keys: key, answer, ...given }, new Date())).rejects.toThrow(message)
+      await expect(describeAnswer({ keys: key, answer, ...change }, new Date())).rejects.toThrow(message)
     }
 
     const folder = mkdtempSync(join(tmpdir(), 'verify-'))
@@ -682,8 +683,8 @@ describe('The service and the verifier agree', () => {
         const route = { source: ends.other, destination: ends.vault }
         const request = { account: ALICE.address, route, inputAmount, isInCoin, deposit: { vault, operation } }
         const times = { quoteTimestamp: 1_800_000_000, fillDeadline: 1_800_007_200 }
-        const alone = { exclusiveRelayer: BOB.address, exclusivityParameter: 5 }
-        const sent = encodeBridgeDeposit(request, { outputAmount, ...times, ...alone }, '0x00ff')
+        const exclusivity = { exclusiveRelayer: BOB.address, exclusivityParameter: 5 }
+        const sent = encodeBridgeDeposit(request, { outputAmount, ...times, ...exclusivity }, '0x00ff')
         const answer = {
           ...Transactions.encode(
             toReply(vault, ALICE.address, { ...UNTRIED, evidence: [], approval: [], operations: [sent] }, from),
@@ -696,7 +697,7 @@ describe('The service and the verifier agree', () => {
           ...{ srcChainId: from, srcToken: isInCoin ? COIN_ADDRESS : source.address },
         }
         const pin = { chainId: to, address: vault.address, asset: vault.asset, protocol: 'erc4626' } as const
-        const isAccepted = (asked: object) => verifyTransactions('deposit', { ...input, ...asked }, answer, [pin]).ok
+        const isAccepted = (change: object) => verifyTransactions('deposit', { ...input, ...change }, answer, [pin]).ok
         const isTaken = !isInCoin || source.wrapsCoin === true
         expect(isAccepted({}), `${symbol} ${from} ${to}`).toBe(isTaken)
         if (!isTaken) continue
@@ -722,10 +723,10 @@ describe('The service and the verifier agree', () => {
           ...{ rawPath: new URL(url).pathname, rawQueryString: '', requestContext: { http: { method } } },
           headers: method === 'POST' ? { 'content-digest': await contentDigest('{}') } : {},
         }
-        const told = { status: 200, contentType: 'application/json', body }
+        const signedResponse = { status: 200, contentType: 'application/json', body }
         const headers = {
           'content-type': 'application/json',
-          ...signatureHeaders(event as never, told, { keyId, key }, Date.now()),
+          ...signatureHeaders(event as never, signedResponse, { keyId, key }, Date.now()),
         }
         const verdict = await verifyAnswer(
           { request, answer: { status: 200, headers, body } },
@@ -748,12 +749,12 @@ describe('The service and the verifier agree', () => {
     const event = { rawPath, requestContext: { http: { method: 'GET' } }, headers: {} }
     const verify = async (answer: object, account: string | undefined) => {
       const rawQueryString = account ? `srcChainId=8453&userAddress=${account}` : 'srcChainId=8453'
-      const told = { status: 200, contentType: 'application/json', body: JSON.stringify(answer) }
-      const signed = signatureHeaders({ ...event, rawQueryString } as never, told, { keyId, key }, Date.now())
-      const headers = { 'content-type': told.contentType, ...signed }
+      const signedResponse = { status: 200, contentType: 'application/json', body: JSON.stringify(answer) }
+      const signed = signatureHeaders({ ...event, rawQueryString } as never, signedResponse, { keyId, key }, Date.now())
+      const headers = { 'content-type': signedResponse.contentType, ...signed }
       const request = { method: 'GET', url: `https://api.example${rawPath}?${rawQueryString}` }
       const { ok } = await verifyAnswer(
-        { request, answer: { status: 200, headers, body: told.body } },
+        { request, answer: { status: 200, headers, body: signedResponse.body } },
         { keys: [publicKeyOf(signingKey)] },
       )
       return ok
@@ -784,13 +785,13 @@ describe('The service and the verifier agree', () => {
     )
     for (const contract of contracts) {
       const path = contract.path.replaceAll(/{(\w+)}/g, 'some')
-      const told = async () => new Response('{}', { headers: { 'content-type': 'application/json' } })
-      const asked = verifyingFetch({ keys: [] }, told)(`https://api.example${path}`, {
+      const fetchUnsigned = async () => new Response('{}', { headers: { 'content-type': 'application/json' } })
+      const reply = verifyingFetch({ keys: [] }, fetchUnsigned)(`https://api.example${path}`, {
         method: contract.method,
         ...(contract.method === 'POST' && { body: '{}' }),
       })
-      if (isSigned(contract)) await expect(asked, path).rejects.toThrow('not signed')
-      else expect((await asked).status, path).toBe(200)
+      if (isSigned(contract)) await expect(reply, path).rejects.toThrow('not signed')
+      else expect((await reply).status, path).toBe(200)
     }
   })
 

@@ -42,24 +42,24 @@ const withoutSimulation: typeof fetch = async (url, init) =>
     ? Response.json({ id: 1, error: { code: -32_601, message: 'the method eth_simulateV1 does not exist' } })
     : fetch(url, init)
 
-type Seen = {
+type WitnessRun = {
   readonly one: RecordedResponse
-  readonly seen: Awaited<ReturnType<typeof witnessOf>>
+  readonly result: Awaited<ReturnType<typeof witnessOf>>
   readonly name: string
 }
 const test = base.extend('played', { scope: 'file' }, async ({ sharedService }) => {
-  const simulated: Seen[] = []
-  const unsimulated: Seen[] = []
-  const lied: Seen[] = []
+  const simulated: WitnessRun[] = []
+  const unsimulated: WitnessRun[] = []
+  const lied: WitnessRun[] = []
   const url = urlsOf(sharedService)
   const { service } = recordResponses(sharedService, async (one) => {
     const name = `${one.preparation} ${one.vault.protocol} ${JSON.stringify(one.input)}`
-    simulated.push({ one, name, seen: await witnessOf({ url }, one) })
-    unsimulated.push({ one, name, seen: await witnessOf({ url, fetch: withoutSimulation }, one) })
+    simulated.push({ one, name, result: await witnessOf({ url }, one) })
+    unsimulated.push({ one, name, result: await witnessOf({ url, fetch: withoutSimulation }, one) })
     for (const answer of liesOf(one.answer)) {
       const verdict = verifyTransactions(one.preparation, one.input, answer, undefined, mostSentOf({ answer }))
       if (verdict.ok)
-        lied.push({ one, name: `${name} ${figuresOf(answer)}`, seen: await witnessOf({ url }, { ...one, answer }) })
+        lied.push({ one, name: `${name} ${figuresOf(answer)}`, result: await witnessOf({ url }, { ...one, answer }) })
     }
   })
   await requestEveryOperation(service)
@@ -90,7 +90,7 @@ const Simulated = z.looseObject({
   result: z.union([z.array(z.looseObject({ calls: z.array(Call) })), z.string()]),
 })
 
-const succeeds = ({ one }: Seen) => (one.answer['simulation'] as { status: string }).status === 'success'
+const succeeds = ({ one }: WitnessRun) => (one.answer['simulation'] as { status: string }).status === 'success'
 
 describe("A wallet's own node", () => {
   test('confirms every kind of honest response by a dry run, and refuses those that revert', ({ played }) => {
@@ -98,27 +98,27 @@ describe("A wallet's own node", () => {
     expect(simulated.length).toBeGreaterThan(20)
     for (const one of simulated) {
       const expected = succeeds(one) ? { isSimulated: true, reason: undefined } : { reason: 'reverted' }
-      expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, ...expected })
+      expect({ name: one.name, ...one.result }).toMatchObject({ name: one.name, ...expected })
     }
-    const notes = simulated.flatMap(({ seen }) => ('notes' in seen ? seen.notes : []))
+    const notes = simulated.flatMap(({ result }) => ('notes' in result ? result.notes : []))
     // The verdict may only note that the other chain was not checked.
     expect(notes.filter((note) => !/chain/.test(note))).toEqual([])
   })
 
   test('refuses a response with a figure that is two percent more or tripled', ({ played }) => {
     expect(played.lied.length).toBeGreaterThan(20)
-    for (const { name, seen, one } of played.lied) {
-      expect({ name, ...seen }).toMatchObject({
+    for (const { name, result, one } of played.lied) {
+      expect({ name, ...result }).toMatchObject({
         name,
-        reason: succeeds({ one, seen, name }) ? 'wrong_amounts' : 'reverted',
+        reason: succeeds({ one, result, name }) ? 'wrong_amounts' : 'reverted',
       })
     }
   })
 
   test("that cannot simulate says so in each note, and confirms the vault's figures", ({ played }) => {
     for (const one of played.fallen.filter(succeeds)) {
-      expect({ name: one.name, ...one.seen }).toMatchObject({ name: one.name, isSimulated: false })
-      expect((one.seen as Witnessed).notes[0]).toContain('Your node cannot simulate with logs (eth_simulateV1)')
+      expect({ name: one.name, ...one.result }).toMatchObject({ name: one.name, isSimulated: false })
+      expect((one.result as Witnessed).notes[0]).toContain('Your node cannot simulate with logs (eth_simulateV1)')
     }
   })
 })
@@ -285,15 +285,15 @@ describe('A response', () => {
       const others = blocks.map(({ calls }) => ({ calls: calls.map(({ logs: _, ...call }) => call) }))
       return Response.json({ ...reply, result: others })
     }
-    const seen = await witnessOf({ url: chain.rpcUrl, fetch: withoutLogs }, one)
-    expect(seen).toMatchObject({ reason: undefined, isSimulated: false })
+    const result = await witnessOf({ url: chain.rpcUrl, fetch: withoutLogs }, one)
+    expect(result).toMatchObject({ reason: undefined, isSimulated: false })
   })
 
   test('of a vault with fees, other decimals or another implementation is confirmed', async ({ service }) => {
-    const seen: unknown[] = []
+    const results: unknown[] = []
     const { service: listening } = recordResponses(service, async (one) => {
       for (const more of [{}, { fetch: withoutSimulation }])
-        seen.push(await witnessOf({ url: urlsOf(service), ...more }, one))
+        results.push(await witnessOf({ url: urlsOf(service), ...more }, one))
     })
     const fees = await openYieldVault(listening, { make: 'exitFee', asset: 'DAI' })
     await fees.mint(ALICE.address, fees.units('100'))
@@ -330,8 +330,8 @@ describe('A response', () => {
     for (const amount of [{ amount: `${20n * ONE}` }, { shares: `${20n * ONE}` }, { max: true }]) {
       await paying.withdraw(ALICE, amount)
     }
-    expect(seen.length).toBeGreaterThan(20)
-    for (const one of seen) expect(one).toMatchObject({ reason: undefined })
+    expect(results.length).toBeGreaterThan(20)
+    for (const one of results) expect(one).toMatchObject({ reason: undefined })
   })
 })
 
@@ -342,13 +342,13 @@ describe('The command', () => {
     await savings.mint(ALICE.address, 100n * ONE)
     await savings.deposit(ALICE, 100n * ONE)
     const [{ exchange }] = recorded as [RecordedResponse]
-    const given = { keys: JSON.stringify(service.backends.signingKey), answer: JSON.stringify(exchange) }
+    const input = { keys: JSON.stringify(service.backends.signingKey), answer: JSON.stringify(exchange) }
     const url = savings.chain.rpcUrl
-    const good = await describeAnswer({ ...given, rpc: url, tolerance: '0.5' }, new Date())
+    const good = await describeAnswer({ ...input, rpc: url, tolerance: '0.5' }, new Date())
     expect(good).toMatchObject({ code: 0 })
     expect(good.lines).toContain('Your node of chain 8453 confirms them by a dry run.')
     const { 42161: other = '' } = urlsOf(service)
-    const wrong = await describeAnswer({ ...given, rpc: other }, new Date())
+    const wrong = await describeAnswer({ ...input, rpc: other }, new Date())
     expect(wrong.code).toBe(1)
     expect(wrong.lines[0]).toMatch(/^REFUSED \(wrong_chain\): /)
     for (const [more, message] of [
@@ -356,7 +356,7 @@ describe('The command', () => {
       [{ rpc: url, tolerance: 'much' }, '--tolerance'],
       [{ tolerance: '1' }, '--tolerance'],
     ] as const) {
-      await expect(describeAnswer({ ...given, ...more }, new Date())).rejects.toThrow(message)
+      await expect(describeAnswer({ ...input, ...more }, new Date())).rejects.toThrow(message)
     }
   })
 })
@@ -370,18 +370,18 @@ describe('The entry', () => {
 
   test('calls each view by the selector of its signature', async () => {
     const one = { preparation: 'cancel', input: {}, answer: {} } as const
-    const asked: string[] = []
+    const bodies: string[] = []
     const listening: typeof fetch = async (_, init) => {
-      asked.push(String(init?.body))
+      bodies.push(String(init?.body))
       return Response.json({ result: '0x2105' })
     }
     const of = { userAddress: ALICE.address, vaultAddress: ALICE.address, amount: '5' }
-    const told = { chainId: BASE, withdrawal: { shares: '5' }, approval: [], operations: [] }
+    const preparedResponse = { chainId: BASE, withdrawal: { shares: '5' }, approval: [], operations: [] }
     for (const preparation of ['deposit', 'withdraw', 'cancel'] satisfies Preparation[]) {
-      const answer = { ...one, preparation, input: of, answer: told, steps: [] }
+      const answer = { ...one, preparation, input: of, answer: preparedResponse, steps: [] }
       await createWitness({ url: 'https://node.example', fetch: listening })(answer).catch(() => {})
     }
-    const selectors = new Set(asked.join().match(/(?<="data":")0x\w{8}/g))
+    const selectors = new Set(bodies.join().match(/(?<="data":")0x\w{8}/g))
     const signatures = [
       ...['asset()', 'share()', 'feeRates()', 'previewDeposit(uint256)', 'previewWithdraw(uint256)'],
       ...['previewRedeem(uint256)', 'convertToAssets(uint256)', 'convertToShares(uint256)'],
