@@ -21,15 +21,15 @@ function sessionsOf(page: Page) {
 
 /** Returns accessibility violations (by axe) and overflowing elements, once in a wide light window and once in a narrow dark one. */
 async function complaintsAbout(page: Page): Promise<string[]> {
-  const found: string[] = []
+  const problems: string[] = []
   for (const { viewport, colorScheme } of VIEWS.slice(0, 2)) {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    found.push(...(await listAxeViolations(page)))
+    problems.push(...(await listAxeViolations(page)))
     const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-    if (excess > 0) found.push(`wider than the window by ${excess}`)
+    if (excess > 0) problems.push(`wider than the window by ${excess}`)
   }
-  return found
+  return problems
 }
 
 async function readDrawer(page: Page): Promise<string> {

@@ -208,11 +208,11 @@ describe('The timeline', () => {
   test('shows placeholder rows while it loads, then its entries', async ({ visitor: { page } }) => {
     onTestFinished(() => page.unroute(/\/deposits\?/))
     let release = () => {}
-    const isHeld = new Promise<void>((resolve) => {
+    const hold = new Promise<void>((resolve) => {
       release = resolve
     })
     await page.route(/\/deposits\?/, async (route) => {
-      await isHeld
+      await hold
       await route.continue()
     })
     await page.goto('/activity')

@@ -60,9 +60,9 @@ describe('In the control room', () => {
   test('the wallet refuses a response changed in transit and requests no signature, until the control ends', async ({
     visitor: { page },
   }) => {
-    const asked: string[] = []
+    const urls: string[] = []
     const note = (request: Request) => {
-      if (/eth_sendTransaction|wallet_sendCalls/.test(request.postData() ?? '')) asked.push(request.url())
+      if (/eth_sendTransaction|wallet_sendCalls/.test(request.postData() ?? '')) urls.push(request.url())
     }
     page.on('request', note)
     onTestFinished(() => void page.off('request', note))
@@ -78,7 +78,7 @@ describe('In the control room', () => {
     expect(await wallet.getByRole('button', { name: /^(Approve|Deposit) 3 USDC/ }).count()).toBe(0)
     await wallet.getByRole('button', { name: 'Try again' }).click()
     await alert.waitFor()
-    expect(asked).toEqual([])
+    expect(urls).toEqual([])
     await end.click()
     await end.waitFor({ state: 'detached' })
     await wallet.getByRole('button', { name: 'Try again' }).click()

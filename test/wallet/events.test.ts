@@ -9,9 +9,9 @@ const movement = {
   ...{ transactionHash: HASH, blockNumber: 7, depositId: '8453-0xaa-1', entry: null, assets: '25000000', shares: null },
 }
 
-type Told = { type: string; timestamp?: string; data?: object }
+type EventInput = { type: string; timestamp?: string; data?: object }
 
-function arrivals(...events: readonly Told[]): WebhookDelivery[] {
+function arrivals(...events: readonly EventInput[]): WebhookDelivery[] {
   const list = events.map(({ data, ...event }, index) => ({
     ...{ number: index + 1, attempt: 1, isVerified: true, isTaken: true, status: 204, delayMs: 1000 },
     ...{ receivedAt: '2026-11-01T00:00:02.000Z', id: `evt_${index + 1}` },

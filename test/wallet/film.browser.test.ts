@@ -217,12 +217,12 @@ describe('During an outage', () => {
     async (source, { visitor: { page }, sandbox }) => {
       onTestFinished(() => sandbox.control('sources/resume'))
       await sandbox.control('sources/fail', { source })
-      for (const [path, known] of [
+      for (const [path, linkName] of [
         ['/', 'Cove USDC Savings'],
         ['/markets', 'Ether'],
       ] as const) {
         await page.goto(path)
-        await page.getByRole('link', { name: known }).first().waitFor()
+        await page.getByRole('link', { name: linkName }).first().waitFor()
         expect(await page.getByText('This page stopped working').count()).toBe(0)
       }
     },

@@ -244,7 +244,7 @@ test('A page says what to check if no node knows a transaction after two minutes
   onTestFinished(() => context.close())
   const [fresh, late] = [transferOf('07', Date.now()), transferOf('08', Date.now() - 121_000)]
   await context.addInitScript(
-    (kept) => localStorage.setItem('vaultline.transfers', kept),
+    (transfersJson) => localStorage.setItem('vaultline.transfers', transfersJson),
     JSON.stringify([fresh, late]),
   )
   const page = await context.newPage()

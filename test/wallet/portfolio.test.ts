@@ -25,11 +25,11 @@ import {
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const VAULT = '0xF2ea27c7b2e586B61af27223A7707356F685F718'
 const USER = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
-const UNTOLD = { quote_24h_variation: 0, quote_rate_24h_variation: 0, price_updated_at: null, logo_url: '' }
+const UNKNOWN = { quote_24h_variation: 0, quote_rate_24h_variation: 0, price_updated_at: null, logo_url: '' }
 
-function balance(told: Partial<Balance>): Balance {
+function balance(changes: Partial<Balance>): Balance {
   return {
-    ...UNTOLD,
+    ...UNKNOWN,
     balance: '25000000',
     contract_address: USDC,
     contract_decimals: 6,
@@ -44,7 +44,7 @@ function balance(told: Partial<Balance>): Balance {
     native_token: false,
     defi: false,
     price_available: true,
-    ...told,
+    ...changes,
   }
 }
 
@@ -97,7 +97,7 @@ const vault: Vault = {
   ...{ totalAssets: null, totalAssetsUsd: null, hasChanged: null, pinnedAt: null, rewards: null, stateAsOf: null },
 }
 
-function coin(told: Partial<ListCoinsResponse[number]>): ListCoinsResponse[number] {
+function coin(changes: Partial<ListCoinsResponse[number]>): ListCoinsResponse[number] {
   return {
     contract_address: USDC,
     chainId: 8453,
@@ -111,7 +111,7 @@ function coin(told: Partial<ListCoinsResponse[number]>): ListCoinsResponse[numbe
     market_cap: null,
     total_volume: null,
     price_change_percentage_24h: 25,
-    ...told,
+    ...changes,
   }
 }
 
@@ -347,13 +347,13 @@ test('A coin on two chains is one row with the larger decimals, without spam and
 test('A total lacks a chain with unknown tokens, but not a chain with earlier balances', () => {
   const errors = { 'base-mainnet': 'Upstream unavailable' }
   const time = '2026-11-27T10:42:00.000Z'
-  const known = { ...balancesOf(balance({})), errors, updated_at: { 'base-mainnet': time } }
+  const balances = { ...balancesOf(balance({})), errors, updated_at: { 'base-mainnet': time } }
   const unknown = { ...balancesOf(), errors }
   const vaultErrors = { 8453: 'Upstream unavailable' }
   const missing = (answer: ListBalancesResponse, isWhole: boolean) =>
     listMissingChains(answer, listHoldings(answer, new Set()), vaultErrors, isWhole)
-  expect(missing(known, true)).toEqual([])
-  expect(missing(known, false)).toEqual([8453])
+  expect(missing(balances, true)).toEqual([])
+  expect(missing(balances, false)).toEqual([8453])
   expect(missing(unknown, true)).toEqual([8453])
 })
 

@@ -8,17 +8,17 @@ export type CoinSortOrder = 'name' | 'price' | 'change' | 'market cap' | 'volume
 
 /** Lists the supported coins once each, with their chains. A coin without an id is listed separately for each chain. */
 export function listMarketCoins(coins: ListCoinsResponse): readonly MarketCoin[] {
-  const found = new Map<string, MarketCoin>()
+  const coinsByKey = new Map<string, MarketCoin>()
   for (const coin of coins) {
     const key = coin.id ?? `${coin.chainId} ${coin.contract_address}`
-    const before = found.get(key)
+    const before = coinsByKey.get(key)
     const chainIds = before?.chainIds ?? []
-    found.set(key, {
+    coinsByKey.set(key, {
       ...(before ?? coin),
       chainIds: chainIds.includes(coin.chainId) ? chainIds : [...chainIds, coin.chainId],
     })
   }
-  return [...found.values()]
+  return [...coinsByKey.values()]
 }
 
 /** Sorts coins; unknown figures come last. */

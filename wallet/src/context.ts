@@ -26,7 +26,7 @@ type Currency = (typeof CURRENCIES)[number]
 /** Currency in which values are shown; the browser remembers it. */
 export const currencyStore = createStoredStore<Currency>(localStorage, 'vaultline.currency', {
   initial: 'usd',
-  isValue: (kept): kept is Currency => CURRENCIES.some((one) => one === kept),
+  isValue: (value): value is Currency => CURRENCIES.some((one) => one === value),
 })
 
 export function useCurrency(): Currency {

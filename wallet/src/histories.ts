@@ -19,9 +19,9 @@ export function historyQuery(
   currency: string,
   days: string,
 ) {
-  const asked = { currency, days }
+  const query = { currency, days }
   const { queryKey, queryFn } = coinId
-    ? queryAnswer(getCoinChart, service, { id: coinId, ...asked })
-    : queryAnswer(getTokenChart, service, { network: `${chainId}`, address, ...asked })
+    ? queryAnswer(getCoinChart, service, { id: coinId, ...query })
+    : queryAnswer(getTokenChart, service, { network: `${chainId}`, address, ...query })
   return { queryKey, queryFn, retry: false as const, staleTime: FRESH_MS, placeholderData: keepPreviousData }
 }

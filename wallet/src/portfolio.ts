@@ -48,7 +48,7 @@ export type Holding = Worth & {
 }
 
 /** Coin held in the user's wallets, on one chain or on several. */
-export type HeldCoin = Worth & {
+export type CoinHolding = Worth & {
   readonly key: string
   /** Balances of the coin, one for each chain, the most valuable first. */
   readonly holdings: readonly [Holding, ...Holding[]]
@@ -166,7 +166,7 @@ export function listMissingChains(
 }
 
 /** Groups holdings of the same coin across chains. Spam is never grouped with a coin. */
-export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsResponse): readonly HeldCoin[] {
+export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsResponse): readonly CoinHolding[] {
   const groups = new Map<string, [Holding, ...Holding[]]>()
   for (const holding of holdings) {
     const { chainId, address, isSpam } = holding
@@ -177,7 +177,7 @@ export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsRespon
     else groups.set(key, [holding])
   }
   return [...groups]
-    .map(([key, group]): HeldCoin => {
+    .map(([key, group]): CoinHolding => {
       const decimals = Math.max(...group.map((holding) => holding.decimals))
       const units = group.reduce((sum, one) => sum + one.units * 10n ** BigInt(decimals - one.decimals), 0n)
       return {
@@ -194,8 +194,8 @@ export function groupByCoin(holdings: readonly Holding[], coins: ListCoinsRespon
 
 function sumField(parts: readonly Worth[], of: keyof Worth): number | null {
   return parts.reduce<number | null>((sum, part) => {
-    const known = part[of]
-    return sum === null || known === null ? null : sum + known
+    const partValue = part[of]
+    return sum === null || partValue === null ? null : sum + partValue
   }, 0)
 }
 

@@ -16,7 +16,7 @@ const FRAME = import.meta.env.MODE === 'sandbox' ? window.name : ''
 /** Login session of this tab; it survives a reload and ends with the tab. */
 export const session = createStoredStore<Session | undefined>(sessionStorage, `vaultline.session${FRAME}`, {
   initial: undefined,
-  isValue: (kept): kept is Session => hasFields(kept, 'token', 'email'),
+  isValue: (value): value is Session => hasFields(value, 'token', 'email'),
 })
 
 /** API request of this page with its outcome, for the panel that shows requests to developers. */
@@ -33,14 +33,14 @@ export type ApiExchange = {
   readonly answer: string
 }
 
-const KEPT_EXCHANGES = 40
+const MAX_EXCHANGES = 40
 
 /** Latest API requests of this page, newest first. */
 export const exchanges = createStore<readonly ApiExchange[]>([])
 
 /** Adds an API request to `exchanges`, the list of the latest requests. */
 export function recordExchange(exchange: ApiExchange): void {
-  exchanges.set([exchange, ...exchanges.get()].slice(0, KEPT_EXCHANGES))
+  exchanges.set([exchange, ...exchanges.get()].slice(0, MAX_EXCHANGES))
 }
 
 /** Name of the BroadcastChannel that copies the wallet's API requests from its iframe to the sandbox's page of controls. */
@@ -98,6 +98,6 @@ async function fetchAndRecord(ask: typeof fetch, ...[input, init]: Parameters<ty
  * Deletes the session of the whole page after the API rejected its token. If the user has logged in again meanwhile, the new session stays.
  */
 function forgetSession(init: RequestInit | undefined): void {
-  const asked = new Headers(init?.headers).get('authorization')
-  if (asked === `Bearer ${session.get()?.token}`) session.set(undefined)
+  const authorization = new Headers(init?.headers).get('authorization')
+  if (authorization === `Bearer ${session.get()?.token}`) session.set(undefined)
 }

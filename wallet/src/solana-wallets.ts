@@ -8,8 +8,8 @@ type Registry = { register(...wallets: readonly AnyWallet[]): () => void }
 export const solanaWallets = createStore<readonly SolanaWallet[]>([])
 
 /** Function that wallets call to announce themselves, immediately or when they load later. */
-function register(...found: readonly AnyWallet[]): () => void {
-  const added = found.filter(signsMessages)
+function register(...wallets: readonly AnyWallet[]): () => void {
+  const added = wallets.filter(signsMessages)
   solanaWallets.set([...new Set([...solanaWallets.get(), ...added])])
   return () => solanaWallets.set(solanaWallets.get().filter((wallet) => !added.includes(wallet)))
 }

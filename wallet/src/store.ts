@@ -30,11 +30,11 @@ export function createStore<Value>(initial: Value): Store<Value> {
 export function createStoredStore<Value>(
   storage: Storage,
   name: string,
-  { initial, isValue }: { readonly initial: Value; readonly isValue: (kept: unknown) => kept is Value },
+  { initial, isValue }: { readonly initial: Value; readonly isValue: (stored: unknown) => stored is Value },
 ): Store<Value> {
   const read = () => {
-    const kept = parseJson(storage.getItem(name))
-    return isValue(kept) ? kept : initial
+    const stored = parseJson(storage.getItem(name))
+    return isValue(stored) ? stored : initial
   }
   const store = createStore(read())
   window.addEventListener('storage', ({ key, storageArea }) => {
@@ -60,8 +60,8 @@ export function useStore<Value>(store: Store<Value>): Value {
 }
 
 /** Returns true if a stored value is an object with these fields. */
-export function hasFields(kept: unknown, ...names: readonly string[]): boolean {
-  return typeof kept === 'object' && kept !== null && names.every((name) => name in kept)
+export function hasFields(stored: unknown, ...names: readonly string[]): boolean {
+  return typeof stored === 'object' && stored !== null && names.every((name) => name in stored)
 }
 
 function parseJson(text: string | null): unknown {

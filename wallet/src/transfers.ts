@@ -1,19 +1,19 @@
 import type { StartedTransfer } from './portfolio.ts'
 import { createStoredStore, hasFields } from './store.ts'
 
-const KEPT_TRANSFERS = 50
+const MAX_TRANSFERS = 50
 
 /** Transfers between chains that this browser started, newest first. */
 export const transfers = createStoredStore<readonly StartedTransfer[]>(localStorage, 'vaultline.transfers', {
   initial: [],
-  isValue: (kept): kept is readonly StartedTransfer[] =>
-    Array.isArray(kept) && kept.every((one) => hasFields(one, 'hash', 'srcChainId', 'vault', 'from', 'to')),
+  isValue: (value): value is readonly StartedTransfer[] =>
+    Array.isArray(value) && value.every((one) => hasFields(one, 'hash', 'srcChainId', 'vault', 'from', 'to')),
 })
 
 /** Stores a transfer between chains, so that the transfer's page can name the deposit or withdrawal of which it is a part. */
 export function rememberTransfer(transfer: StartedTransfer): void {
   const others = transfers.get().filter(({ hash }) => hash !== transfer.hash)
-  transfers.set([transfer, ...others].slice(0, KEPT_TRANSFERS))
+  transfers.set([transfer, ...others].slice(0, MAX_TRANSFERS))
 }
 
 /** Marks a transfer as closed, so no page mentions it afterwards. */

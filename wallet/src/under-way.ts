@@ -20,9 +20,9 @@ export type PendingTransaction = {
 /** Transactions that were sent but not mined yet. The service does not know them, so the browser stores them. */
 const underWay = createStoredStore<readonly PendingTransaction[]>(localStorage, 'vaultline.under-way', {
   initial: [],
-  isValue: (kept): kept is readonly PendingTransaction[] =>
-    Array.isArray(kept) &&
-    kept.every(
+  isValue: (value): value is readonly PendingTransaction[] =>
+    Array.isArray(value) &&
+    value.every(
       (one) =>
         hasFields(one, 'chainId', 'kind', 'vault', 'account', 'sentAt') &&
         (hasFields(one, 'hash') || hasFields(one, 'batchId')),

@@ -7,7 +7,7 @@ import { transfers } from './transfers.ts'
 import { useAccounts } from './use-accounts.ts'
 
 const PAUSE_MS = 1000
-const KEPT_ARRIVALS = 100
+const MAX_ARRIVALS = 100
 
 /** Returns the webhook events received for this wallet, newest first; undefined outside of the sandbox. */
 export function useWebhookDeliveries(): readonly WebhookDelivery[] | undefined {
@@ -31,10 +31,10 @@ async function fetchArrivals(
   receivedUrl = '',
   signal: AbortSignal,
 ): Promise<readonly WebhookDelivery[]> {
-  const known = queries.getQueryData<readonly WebhookDelivery[]>(queryKey) ?? NONE
-  const response = await fetch(`${receivedUrl}?after=${known[0]?.number ?? 0}`, { signal })
+  const deliveries = queries.getQueryData<readonly WebhookDelivery[]>(queryKey) ?? NONE
+  const response = await fetch(`${receivedUrl}?after=${deliveries[0]?.number ?? 0}`, { signal })
   const { received }: { received: readonly WebhookDelivery[] } = await response.json()
-  return [...received.toReversed(), ...known].slice(0, KEPT_ARRIVALS)
+  return [...received.toReversed(), ...deliveries].slice(0, MAX_ARRIVALS)
 }
 
 function useOwner(): Owner {

@@ -94,9 +94,9 @@ const FEES = {
 export function formatFees(fees: Terms['fees']): string | undefined {
   // The cast is safe because the object has no other keys.
   const names = Object.keys(FEES) as (keyof Terms['fees'])[]
-  const known = names.filter((name) => fees[name] !== null)
-  const isComplete = known.length === names.length
-  const said = known.filter((name) => !isComplete || fees[name] !== '0.00')
+  const knownNames = names.filter((name) => fees[name] !== null)
+  const isComplete = knownNames.length === names.length
+  const said = knownNames.filter((name) => !isComplete || fees[name] !== '0.00')
   const text = said.map((name) => `${Number(fees[name])}% ${FEES[name]}`).join(', ')
   if (isComplete) return text || 'None'
   return text ? `${text}; others are not reported` : undefined

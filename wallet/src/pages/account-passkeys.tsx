@@ -98,8 +98,8 @@ type CredentialRowProps = {
 }
 
 function CredentialRow({ credential, isOnlyOne, isBusy, onRemove }: CredentialRowProps) {
-  const [isAsked, setAsked] = useState(false)
-  const question = useKeptFocus<HTMLDivElement>(isAsked)
+  const [isConfirming, setConfirming] = useState(false)
+  const question = useKeptFocus<HTMLDivElement>(isConfirming)
   const { kind, createdAt, lastUsedAt, credentialId, backedUp } = credential
   const isThisOne = credentialId !== null && credentialId === useStore(session)?.passkey
   const title = titleOf(credential)
@@ -121,12 +121,12 @@ function CredentialRow({ credential, isOnlyOne, isBusy, onRemove }: CredentialRo
       </span>
       {!isOnlyOne && (
         <div className="row" ref={question} tabIndex={-1}>
-          {isAsked ? (
+          {isConfirming ? (
             <>
               <button type="button" className="button danger" onClick={onRemove} disabled={isBusy}>
                 {isBusy ? 'Removing …' : `Remove ${title}`}
               </button>
-              <button type="button" className="button quiet" onClick={() => setAsked(false)} disabled={isBusy}>
+              <button type="button" className="button quiet" onClick={() => setConfirming(false)} disabled={isBusy}>
                 Keep
               </button>
             </>
@@ -135,7 +135,7 @@ function CredentialRow({ credential, isOnlyOne, isBusy, onRemove }: CredentialRo
               type="button"
               className="button quiet"
               aria-label={`Remove ${title}`}
-              onClick={() => setAsked(true)}
+              onClick={() => setConfirming(true)}
               disabled={isBusy}
             >
               Remove

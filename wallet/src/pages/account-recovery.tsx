@@ -43,21 +43,21 @@ function MakeKit() {
   const queries = useQueryClient()
   const { data, error, refetch } = useQuery(query(listCredentials, service, undefined))
   // The new kit is kept in this state, so it stays visible if a second attempt fails.
-  const [made, setMade] = useState<NewKit>()
+  const [newKit, setNewKit] = useState<NewKit>()
   // `gcTime: 0` removes the kit from the cache once the user leaves the page.
   const make = useMutation({
     mutationFn: async () => replaceKit(service, await confirmChange(service)),
     onSuccess: (next) => {
-      setMade(next)
+      setNewKit(next)
       return queries.invalidateQueries()
     },
     gcTime: 0,
   })
-  const heading = useKeptFocus<HTMLHeadingElement>(made)
-  if (made) {
-    const { kit, isConfirmed } = made
+  const heading = useKeptFocus<HTMLHeadingElement>(newKit)
+  if (newKit) {
+    const { kit, isConfirmed } = newKit
     const finish = () => {
-      setMade(undefined)
+      setNewKit(undefined)
       make.reset()
     }
     const again = make.isPending ? 'Confirm on your device …' : 'Make the kit again'
@@ -148,11 +148,11 @@ function UseKit() {
   const [text, setText] = useState('')
   const kit = parseKit(text)
   // The result of the recovery is kept in this state, so it stays visible if a second attempt fails.
-  const [made, setMade] = useState<Recovered>()
+  const [recovered, setRecovered] = useState<Recovered>()
   const recover = useMutation({
     mutationFn: (used: RecoveryKit) => recoverAccount(service, used),
     onSuccess: (next) => {
-      setMade(next)
+      setRecovered(next)
       // The recovery succeeded, so the used kit is no longer valid and its text is removed.
       if (next.isConfirmed) setText('')
     },
@@ -163,13 +163,13 @@ function UseKit() {
     mutationFn: ({ kit, passkey }: Recovered) => logIn(service, kit.email, passkey),
     onSuccess: () => navigate('/account'),
   })
-  if (made) {
-    const { kit: next, isConfirmed } = made
+  if (recovered) {
+    const { kit: next, isConfirmed } = recovered
     const isBusy = enter.isPending || recover.isPending
     const text = enter.isPending ? 'Confirm on your device …' : 'Log in with the new passkey'
     const onDone = () => {
       recover.reset()
-      enter.mutate(made)
+      enter.mutate(recovered)
     }
     const onAgain = () => {
       enter.reset()

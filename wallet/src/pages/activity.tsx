@@ -54,7 +54,7 @@ function Timeline({ account }: { account: `0x${string}` }) {
   const [filters, choose] = useFilters()
   const kind = KINDS.find(({ value }) => value === filters.get('kind'))?.value ?? 'all'
   const status = asStatus(filters.get('status'))
-  const { deposits, withdrawals, asked } = useHistories(account, status, kind)
+  const { deposits, withdrawals, histories } = useHistories(account, status, kind)
   const loaded = {
     deposits: {
       items: (deposits.data?.pages ?? []).flatMap(({ data }) => data.deposits),
@@ -70,14 +70,14 @@ function Timeline({ account }: { account: `0x${string}` }) {
   const entries = listTimelineEntries({ ...loaded, transfers: transfers.followed, reported }).filter(
     (entry) => (kind === 'all' || entry.kind === kind) && (!status || entry.status === status),
   )
-  const isLoading = transfers.isLoading || asked.some((history) => history.isLoading)
-  const isEmpty = !isLoading && entries.length === 0 && asked.every(({ error }) => !error)
+  const isLoading = transfers.isLoading || histories.some((history) => history.isLoading)
+  const isEmpty = !isLoading && entries.length === 0 && histories.every(({ error }) => !error)
 
   const showMore = () => {
-    for (const { hasNextPage, fetchNextPage } of asked) if (hasNextPage) void fetchNextPage()
+    for (const { hasNextPage, fetchNextPage } of histories) if (hasNextPage) void fetchNextPage()
   }
   const errors: Record<string, string> = {}
-  for (const { data } of asked) {
+  for (const { data } of histories) {
     for (const [chainId, why] of Object.entries(data?.pages.at(-1)?.data.errors ?? {})) {
       errors[chainId] = `Its activity is missing. ${describeReason(why)}`
     }
@@ -101,7 +101,7 @@ function Timeline({ account }: { account: `0x${string}` }) {
         </select>
       </div>
       <MissingData errors={errors} nameOf={(chainId) => chainName(Number(chainId))} />
-      {asked.map(
+      {histories.map(
         ({ error, refetch }, index) =>
           error && (
             <ProblemNotice key={index === 0 ? 'first' : 'second'} error={error} onRetry={() => void refetch()} />
@@ -120,11 +120,11 @@ function Timeline({ account }: { account: `0x${string}` }) {
         />
       )}
       {!isLoading && <Entries entries={entries} />}
-      {asked.some(({ hasNextPage }) => hasNextPage) && !isLoading && (
+      {histories.some(({ hasNextPage }) => hasNextPage) && !isLoading && (
         <button
           type="button"
           className="button quiet"
-          disabled={asked.some(({ isFetchingNextPage }) => isFetchingNextPage)}
+          disabled={histories.some(({ isFetchingNextPage }) => isFetchingNextPage)}
           onClick={showMore}
         >
           Show more
@@ -284,8 +284,8 @@ function useHistories(userAddress: `0x${string}`, status: Status | undefined, ki
     retry: false,
     enabled: kind !== 'deposit',
   })
-  const asked = [...(kind === 'withdrawal' ? [] : [deposits]), ...(kind === 'deposit' ? [] : [withdrawals])]
-  return { deposits, withdrawals, asked }
+  const histories = [...(kind === 'withdrawal' ? [] : [deposits]), ...(kind === 'deposit' ? [] : [withdrawals])]
+  return { deposits, withdrawals, histories }
 }
 
 const FIRST: string | undefined = undefined

@@ -125,15 +125,15 @@ function CoinVaults({ id }: { id: string }) {
   const tokens = new Set(
     coins.data?.data.filter((coin) => coin.id === id).map((coin) => `${coin.chainId} ${coin.contract_address}`),
   )
-  const found = vaults.data?.data
+  const vaultList = vaults.data?.data
     .filter((vault) => tokens.has(`${vault.chainId} ${vault.depositTokenAddress}`))
     .toSorted((left, right) => Number(right.annualYield?.percent ?? -1) - Number(left.annualYield?.percent ?? -1))
-  if (!found?.length) return null
+  if (!vaultList?.length) return null
   return (
     <section className="card" aria-labelledby="earn">
       <h2 id="earn">Earn with it</h2>
       <ul className="lines">
-        {found.map(({ chainId, poolAddress, name, annualYield }) => (
+        {vaultList.map(({ chainId, poolAddress, name, annualYield }) => (
           <li key={`${chainId}-${poolAddress}`}>
             <Link className="line" href={`/vaults/${chainId}/${poolAddress}`}>
               <span>

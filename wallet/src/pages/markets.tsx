@@ -24,7 +24,7 @@ const PAUSE_MS = 300
 /** Page with all coins: a search, the largest gains and losses of the day, and the coins that the wallet supports. */
 export function MarketsPage() {
   const [search, setSearch] = useState('')
-  const asked = useDebounced(search.trim(), PAUSE_MS)
+  const debouncedSearch = useDebounced(search.trim(), PAUSE_MS)
   return (
     <div className="page">
       <title>Markets · Vaultline</title>
@@ -40,14 +40,14 @@ export function MarketsPage() {
         />
       </search>
       <div>
-        {asked && asked.length < MIN_SEARCH && (
+        {debouncedSearch && debouncedSearch.length < MIN_SEARCH && (
           <p className="fine" role="status">
             Type at least {MIN_SEARCH} letters of a name or a symbol.
           </p>
         )}
-        {asked.length >= MIN_SEARCH && <Found search={asked} />}
+        {debouncedSearch.length >= MIN_SEARCH && <SearchResults search={debouncedSearch} />}
       </div>
-      {asked.length < MIN_SEARCH && (
+      {debouncedSearch.length < MIN_SEARCH && (
         <>
           <Movers count={3} />
           <SupportedCoins />
@@ -57,7 +57,7 @@ export function MarketsPage() {
   )
 }
 
-function Found({ search }: { search: string }) {
+function SearchResults({ search }: { search: string }) {
   const coins = useQuery({
     ...queryAnswer(searchCoins, useService(), { search, currency: useCurrency() }),
     placeholderData: keepPreviousData,

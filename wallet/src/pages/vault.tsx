@@ -107,7 +107,7 @@ function VaultDetails({ vault, problem }: { vault: Vault; problem: Error | null 
           <Contracts vault={vault} />
         </div>
         <div className="in-view">
-          <DepositBox vault={vault} held={heldIn(vault, position)} onRefused={setRefused} />
+          <DepositBox vault={vault} positionValue={computePositionValue(vault, position)} onRefused={setRefused} />
         </div>
       </div>
     </div>
@@ -188,7 +188,7 @@ function hasNone({ error }: PositionQuery): boolean {
 }
 
 /** Returns the value of the shares in the wallet, in the asset's smallest unit; undefined while it is unknown. */
-function heldIn({ shareDecimals }: Vault, position: PositionQuery): bigint | undefined {
+function computePositionValue({ shareDecimals }: Vault, position: PositionQuery): bigint | undefined {
   if (hasNone(position)) return 0n
   if (!position.data) return undefined
   const [shares, value] = [BigInt(position.data.currentShares), BigInt(position.data.currentValue)]

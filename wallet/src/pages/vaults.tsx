@@ -61,12 +61,12 @@ function VaultTable({ vaults }: { vaults: readonly Vault[] }) {
     choose({ chain: '', type: '', mine: '' })
   }
 
-  const found = vaults
+  const matches = vaults
     .filter((vault) => !chain || `${vault.chainId}` === chain)
     .filter((vault) => !type || vault.type === type)
     .filter((vault) => !isOwnOnly || positions.has(keyOf(vault)))
     .filter(({ name, asset }) => `${name} ${asset.symbol}`.toLowerCase().includes(search.trim().toLowerCase()))
-  const shown = sortVaults(found, order, { isReversed, totalOf: totalValueOf })
+  const shown = sortVaults(matches, order, { isReversed, totalOf: totalValueOf })
   const chains = [...new Set(vaults.map(({ chainId }) => chainId))]
   return (
     <>
@@ -150,14 +150,16 @@ function useOwnPositions() {
     enabled: account !== undefined,
     refetchInterval: REFRESH_MS,
   })
-  const held = data?.positions.filter(({ currentValue }) => currentValue !== '0') ?? []
+  const positions = data?.positions.filter(({ currentValue }) => currentValue !== '0') ?? []
   const errors = Object.entries(data?.errors ?? {}).map(([chainId, why]) => [
     chainId,
     `Your deposits there are missing. ${describeReason(why)}`,
   ])
   return {
     account,
-    positions: new Map(held.map((position) => [keyOf({ ...position, poolAddress: position.vaultAddress }), position])),
+    positions: new Map(
+      positions.map((position) => [keyOf({ ...position, poolAddress: position.vaultAddress }), position]),
+    ),
     problem: data ? null : error,
     errors: Object.fromEntries(errors),
   }

@@ -29,13 +29,13 @@ const REST_MS = 350
 type DepositBoxProps = {
   readonly vault: Vault
   /** Value of the account's shares, in the asset's smallest unit; undefined while it is unknown. */
-  readonly held: bigint | undefined
+  readonly positionValue: bigint | undefined
   /** Called with true if the service refuses a deposit because the vault has changed since it was checked. */
   readonly onRefused: (isRefused: boolean) => void
 }
 
 /** Form that deposits into a vault or withdraws from it, also from or to another chain. */
-export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
+export function DepositBox({ vault, positionValue, onRefused }: DepositBoxProps) {
   const { address: account } = useConnection()
   const [kind, setKind] = useState<Kind>('deposit')
   const [sent, setSent] = useState<Sent>()
@@ -59,7 +59,7 @@ export function DepositBox({ vault, held, onRefused }: DepositBoxProps) {
       {account ? (
         <AmountForm
           key={`${kind} ${account}`}
-          {...{ vault, kind, account, held, onRefused }}
+          {...{ vault, kind, account, positionValue, onRefused }}
           onSent={(isAsync) => setSent({ kind, isAsync, at: Date.now() })}
           onEdit={() => setSent(undefined)}
         />
@@ -110,7 +110,7 @@ type AmountFormProps = DepositBoxProps & {
   readonly onEdit: () => void
 }
 
-function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: AmountFormProps) {
+function AmountForm({ vault, kind, account, positionValue, onRefused, onSent, onEdit }: AmountFormProps) {
   const home = assetOf(vault)
   const tokens = useTokensOfCoin(home)
   const [text, setText] = useState('')
@@ -125,7 +125,7 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   const [from, to] = kind === 'deposit' ? [token, home] : [home, token]
 
   const balance = balances[tokens.indexOf(from)]
-  const available = kind === 'deposit' ? balance?.data : held
+  const available = kind === 'deposit' ? balance?.data : positionValue
   const amount = parseAmount(text, from.decimals)
   // While a transaction is under way, the money has already left the balance, so the amount is not compared with it.
   const isTooMuch = !isUnderWay && !wantsAll && amount !== undefined && available !== undefined && amount > available
@@ -143,9 +143,10 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
   }
   // A withdrawal of the whole position to another chain may send at most the position's value plus 1 %. The position
   // may be worth slightly more when the vault pays.
-  const mostSent = wantsAll && to !== home && held !== undefined ? held + held / 100n : undefined
-  const asked = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
-  const isTyping = useDebounced(asked, REST_MS) !== asked
+  const mostSent =
+    wantsAll && to !== home && positionValue !== undefined ? positionValue + positionValue / 100n : undefined
+  const inputKey = JSON.stringify(kind === 'deposit' ? deposit : withdrawal)
+  const isTyping = useDebounced(inputKey, REST_MS) !== inputKey
 
   const edit = (typed: string, all = false) => {
     setText(typed)
@@ -258,10 +259,10 @@ function AmountForm({ vault, kind, account, held, onRefused, onSent, onEdit }: A
       )}
       {!mustWait && canAsk && isTyping && <Preparing />}
       {!mustWait && canAsk && !isTyping && kind === 'deposit' && (
-        <FlowPanel key={`${attempt} ${asked}`} kind="deposit" input={deposit} {...panel} />
+        <FlowPanel key={`${attempt} ${inputKey}`} kind="deposit" input={deposit} {...panel} />
       )}
       {!mustWait && canAsk && !isTyping && kind === 'withdraw' && (
-        <FlowPanel key={`${attempt} ${asked}`} kind="withdraw" input={withdrawal} {...panel} />
+        <FlowPanel key={`${attempt} ${inputKey}`} kind="withdraw" input={withdrawal} {...panel} />
       )}
     </form>
   )

@@ -11,9 +11,9 @@ export function findSource<T extends { readonly decimals: number }>(
   typed: string,
 ): T | undefined {
   const [home] = tokens
-  const held = tokens.map(({ decimals }, index) => toNumber(units[index] ?? 0n, decimals))
+  const balances = tokens.map(({ decimals }, index) => toNumber(units[index] ?? 0n, decimals))
   const needed = (home && parseAmount(typed, home.decimals)) || 1n
   if (!home || (units[0] ?? 0n) >= needed) return home
-  const most = Math.max(...held)
-  return most > 0 ? tokens[held.indexOf(most)] : home
+  const most = Math.max(...balances)
+  return most > 0 ? tokens[balances.indexOf(most)] : home
 }

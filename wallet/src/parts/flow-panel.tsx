@@ -98,14 +98,14 @@ export function FlowPanel<K extends Kind>(props: FlowPanelProps<K>) {
       ...id,
     }),
   )
-  const kept = useRef<string>(undefined)
+  const storedId = useRef<string>(undefined)
   useEffect(() => {
     const id = batchId ?? hash
     if (id && sentStatus === 'pending') {
-      kept.current = id
+      storedId.current = id
       if (batchId) keep({ batchId })
       else if (hash) keep({ hash })
-    } else if (kept.current) forgetPendingTransaction(kept.current)
+    } else if (storedId.current) forgetPendingTransaction(storedId.current)
   }, [hash, batchId, sentStatus])
   // Once this form closes, the vault's page lists the form's unfinished transactions as pending.
   useEffect(() => releaseUnderWay, [])

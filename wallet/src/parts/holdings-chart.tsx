@@ -27,23 +27,25 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   const service = useService()
   const currency = useCurrency()
   const [range, setRange] = useState<Range>('30')
-  const all = listHeld(portfolio)
-  const held = all.filter(({ hasPast }) => hasPast).slice(0, MAX_TOKENS)
-  const histories = useQueries({ queries: held.map(({ token }) => historyQuery(service, token, currency, range)) })
+  const all = listChartHoldings(portfolio)
+  const tokensWithPast = all.filter(({ hasPast }) => hasPast).slice(0, MAX_TOKENS)
+  const histories = useQueries({
+    queries: tokensWithPast.map(({ token }) => historyQuery(service, token, currency, range)),
+  })
 
-  const parts = held.flatMap(({ amount }, index) => {
+  const parts = tokensWithPast.flatMap(({ amount }, index) => {
     const prices = histories[index]?.data?.data.prices
     return prices?.length ? [{ amount, prices }] : []
   })
   const isLoading = portfolio.isLoading || histories.some((history) => history.isLoading)
-  const tokens = held.map(({ token }) => keyOfToken(token.chainId, token.address))
-  const changed = `${isLoading} ${range} ${currency} ${tokens} ${histories.map(({ dataUpdatedAt }) => dataUpdatedAt)} ${held.map(({ amount }) => amount)}`
+  const tokens = tokensWithPast.map(({ token }) => keyOfToken(token.chainId, token.address))
+  const changed = `${isLoading} ${range} ${currency} ${tokens} ${histories.map(({ dataUpdatedAt }) => dataUpdatedAt)} ${tokensWithPast.map(({ amount }) => amount)}`
   // Each render creates new arrays from the same data. Without the memo, the chart would be drawn again each time.
   const points = useMemo(() => (isLoading ? undefined : sumHistories(parts)), [changed])
 
   const problem = histories.find(({ error, data }) => error && !data)
   const without = all
-    .filter((one) => !histories[held.indexOf(one)]?.data?.data.prices.length)
+    .filter((one) => !histories[tokensWithPast.indexOf(one)]?.data?.data.prices.length)
     .map(({ symbol }) => symbol)
   const isShown = (error: unknown) =>
     [portfolio.positionProblem, portfolio.balances.error].some((other) => isSameFailure(error, other))
@@ -79,7 +81,7 @@ export function HoldingsChart({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-type Held = {
+type ChartHolding = {
   readonly token: PricedToken
   readonly symbol: string
   readonly amount: number
@@ -88,8 +90,8 @@ type Held = {
   readonly hasPast: boolean
 }
 
-function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly Held[] {
-  const held = new Map<string, Held>()
+function listChartHoldings({ holdings, positions, coins, vaults }: Portfolio): readonly ChartHolding[] {
+  const holdingsByKey = new Map<string, ChartHolding>()
   const add = (
     chainId: number,
     address: string,
@@ -97,8 +99,8 @@ function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly H
   ) => {
     const coinId = findCoin(coins.data?.data ?? [], chainId, address)?.id ?? undefined
     const key = coinId ?? keyOfToken(chainId, address)
-    const before = held.get(key)
-    held.set(key, {
+    const before = holdingsByKey.get(key)
+    holdingsByKey.set(key, {
       token: { coinId, chainId, address },
       symbol: before?.symbol ?? one.symbol,
       amount: (before?.amount ?? 0) + one.amount,
@@ -125,5 +127,5 @@ function listHeld({ holdings, positions, coins, vaults }: Portfolio): readonly H
     if (asset)
       add(chainId, asset, { symbol: assetSymbol, amount: toNumber(currentValue, assetDecimals), value, isShare: false })
   }
-  return [...held.values()].toSorted((left, right) => right.value - left.value)
+  return [...holdingsByKey.values()].toSorted((left, right) => right.value - left.value)
 }

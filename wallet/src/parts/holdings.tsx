@@ -5,7 +5,7 @@ import { chainName } from '../chains.ts'
 import { useCurrency, useService } from '../context.ts'
 import { formatClock } from '../format.ts'
 import { historyQuery, type PricedToken } from '../histories.ts'
-import { CHAIN_OF_KEY, findCoin, groupByCoin, type HeldCoin, type Holding } from '../portfolio.ts'
+import { CHAIN_OF_KEY, type CoinHolding, findCoin, groupByCoin, type Holding } from '../portfolio.ts'
 import { describeReason, isSameFailure } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Amount, Change, DataTime, Money } from './figures.tsx'
@@ -83,7 +83,7 @@ export function Holdings({ portfolio }: { portfolio: Portfolio }) {
   )
 }
 
-function CoinRows({ coin, coinId }: { coin: HeldCoin; coinId: string | undefined }) {
+function CoinRows({ coin, coinId }: { coin: CoinHolding; coinId: string | undefined }) {
   const { holdings, units, decimals, value, valueBefore } = coin
   const [isOpen, setOpen] = useState(false)
   const [first] = holdings

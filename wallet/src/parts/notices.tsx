@@ -52,8 +52,8 @@ type ProblemNoticeProps = {
 }
 
 /** Shows an error in the user's words, with a button to try again. */
-export function ProblemNotice({ error, requestId: asked, tokens, onRetry }: ProblemNoticeProps) {
-  const { text, requestId = asked } = describeProblem(error, tokens)
+export function ProblemNotice({ error, requestId: fallbackRequestId, tokens, onRetry }: ProblemNoticeProps) {
+  const { text, requestId = fallbackRequestId } = describeProblem(error, tokens)
   const pause = onRetry && computeRetryPause(error)
   return (
     <div className="notice bad" role="alert">

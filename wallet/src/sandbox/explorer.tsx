@@ -102,13 +102,13 @@ export function TransactionPage({ chainId, hash }: { chainId: number; hash: Hex 
 
 function Logs({ chainId, logs }: { chainId: number; logs: TransactionReceipt['logs'] }) {
   const coins = useCoins().data?.data ?? []
-  const known = new Map(parseEventLogs({ abi: EVENTS, logs }).map((log) => [log.logIndex, log]))
+  const decodedLogs = new Map(parseEventLogs({ abi: EVENTS, logs }).map((log) => [log.logIndex, log]))
   return (
     <section className="card" aria-labelledby="logs">
       <h2 id="logs">Events ({logs.length})</h2>
       <ul className="controls">
         {logs.map((log) => {
-          const decoded = known.get(log.logIndex)
+          const decoded = decodedLogs.get(log.logIndex)
           const coin = findCoin(coins, chainId, log.address)
           return (
             <li key={log.logIndex} className="stack">
@@ -175,7 +175,7 @@ export function AddressPage({ chainId, address }: { chainId: number; address: He
     enabled: coins.length > 0,
   })
   if (!data) return <Loading title="Address" error={error} onRetry={() => void refetch()} />
-  const held = tokens.data?.filter(({ units }) => units > 0n) ?? []
+  const balances = tokens.data?.filter(({ units }) => units > 0n) ?? []
   return (
     <Frame title={data.code ? 'Contract' : 'Account'}>
       <section className="card">
@@ -191,9 +191,9 @@ export function AddressPage({ chainId, address }: { chainId: number; address: He
       </section>
       <section className="card" aria-labelledby="tokens">
         <h2 id="tokens">Tokens</h2>
-        {tokens.data && held.length === 0 && <p className="fine">None of the tokens that the wallet knows.</p>}
+        {tokens.data && balances.length === 0 && <p className="fine">None of the tokens that the wallet knows.</p>}
         <Facts
-          facts={held.map(({ coin: { contract_ticker_symbol: symbol, contract_decimals: decimals }, units }) => [
+          facts={balances.map(({ coin: { contract_ticker_symbol: symbol, contract_decimals: decimals }, units }) => [
             symbol,
             <Amount key={symbol} units={units} decimals={decimals} symbol={symbol} />,
           ])}
