@@ -236,7 +236,7 @@ export class Alarms {
     this.#wakeBy(both)
   }
 
-  #onFailing(stack: Stack, accessLogs: ILogGroup, what: 'transactions' | 'logins', told: AlarmText): void {
+  #onFailing(stack: Stack, accessLogs: ILogGroup, what: 'transactions' | 'logins', alarmText: AlarmText): void {
     if (this.#observe === 'none') return
     const period = Duration.minutes(15)
     const count = (metricName: LoggedMetric) => {
@@ -245,7 +245,7 @@ export class Alarms {
     }
     const metrics = { requests: count(what), failed: count(`${what} failed`) }
     const metric = ifEnoughRequests(MIN_REQUESTS, '100 * FILL(failed, 0) / requests', metrics, period)
-    this.#wake(stack, `Failing ${what}`, { ...told, metric, threshold: MAX_FAILED })
+    this.#wake(stack, `Failing ${what}`, { ...alarmText, metric, threshold: MAX_FAILED })
   }
 
   /**

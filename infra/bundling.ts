@@ -105,9 +105,9 @@ let all: ReadonlyMap<FunctionName, Bundle> | undefined
  */
 export function readBundle(name: FunctionName): Bundle {
   all ??= buildBundles([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([each]) => each))
-  const made = all.get(name)
-  if (!made) throw new Error(`There is no function ${name}.`)
-  return made
+  const bundle = all.get(name)
+  if (!bundle) throw new Error(`There is no function ${name}.`)
+  return bundle
 }
 
 /** Throws if a source file of the bundle is JSON, because esbuild empties JSON files. Ignores the package.json files of the AWS SDK. */

@@ -5,15 +5,15 @@ export type QueueDefinition = {
   readonly visibilitySeconds: number
   /** Number of receives after which an unprocessed message becomes a dead letter. */
   readonly maxReceives: number
-  readonly keptDays: number
+  readonly retentionDays: number
 }
 
 /** Queues of the service, each with a dead-letter queue. The stack and the local service both create them from these definitions. */
 export const QUEUES = {
   // SQS delivers an event's message again for each attempt to send the event to a webhook. There are ten attempts at
   // most, and more only while the webhook's server is down. A hundred deliveries can only be a fault of this service.
-  deliveryQueue: { name: 'deliveries', visibilitySeconds: 180, maxReceives: 100, keptDays: 14 },
-  shardQueue: { name: 'shards', visibilitySeconds: 300, maxReceives: 5, keptDays: 4 },
+  deliveryQueue: { name: 'deliveries', visibilitySeconds: 180, maxReceives: 100, retentionDays: 14 },
+  shardQueue: { name: 'shards', visibilitySeconds: 300, maxReceives: 5, retentionDays: 4 },
 } as const satisfies Record<string, QueueDefinition>
 
 /** Key of one of the service's queues. */

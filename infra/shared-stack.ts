@@ -188,7 +188,7 @@ export class SharedStack extends Stack {
       ...safe,
       queueName: queueName(this.#stage, key),
       visibilityTimeout: Duration.seconds(QUEUES[key].visibilitySeconds),
-      retentionPeriod: Duration.days(QUEUES[key].keptDays),
+      retentionPeriod: Duration.days(QUEUES[key].retentionDays),
       deadLetterQueue: { queue: deadLetters, maxReceiveCount: QUEUES[key].maxReceives },
     })
   }

@@ -26,7 +26,7 @@ export type RunningChain = LocalChain & {
   /** Mines a block at this interval in seconds, which may be a fraction. */
   keepTime(blockSeconds: number): Promise<void>
   /** Pauses (true) or resumes (false) the mining of blocks at an interval. */
-  hold(isHeld: boolean): void
+  hold(isPaused: boolean): void
   stop(): Promise<void>
 }
 
@@ -102,13 +102,13 @@ export async function startChain(options: {
   })
 
   const chain = { chainId, rpcUrl: `http://${address}`, blockSeconds }
-  let isHeld = false
-  const pauseBlocks = (held: boolean) => {
-    isHeld = held
+  let isPaused = false
+  const pauseBlocks = (shouldPause: boolean) => {
+    isPaused = shouldPause
   }
   const mineEverySeconds = async (seconds: number) => {
     await callRpc(chain, [{ method: 'evm_setAutomine', params: [false] }])
-    void mineEvery(chain, seconds * 1000, { signal: clock.signal, isHeld: () => isHeld })
+    void mineEvery(chain, seconds * 1000, { signal: clock.signal, isPaused: () => isPaused })
   }
   try {
     const { deployedBytecode } = await multicall
@@ -137,11 +137,12 @@ export async function startChain(options: {
 async function mineEvery(
   chain: LocalChain,
   milliseconds: number,
-  { signal, isHeld }: { signal: AbortSignal; isHeld: () => boolean },
+  { signal, isPaused }: { signal: AbortSignal; isPaused: () => boolean },
 ): Promise<void> {
   for (let next = Date.now() + milliseconds; !signal.aborted; next = Math.max(next + milliseconds, Date.now())) {
     await sleep(next - Date.now(), undefined, { signal, ref: false }).catch(() => undefined)
-    if (!signal.aborted && !isHeld()) await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
+    if (!signal.aborted && !isPaused())
+      await callRpc(chain, [{ method: 'evm_mine', params: [] }]).catch(() => undefined)
   }
 }
 

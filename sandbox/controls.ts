@@ -142,7 +142,7 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
       },
     ])
   const stopped = new Set<number>()
-  const held = new Set<number>()
+  const pausedChains = new Set<number>()
   const listChains = (ids: ReadonlySet<number>, what: string) => () =>
     [...ids].map((chainId) => ({
       what: `${chainName(chainId)} ${what}`,
@@ -220,9 +220,9 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
         { chainId: BASE },
         ({ chainId }) => {
           chainOf(chainId).hold(true)
-          held.add(chainId)
+          pausedChains.add(chainId)
         },
-        listChains(held, 'makes no blocks'),
+        listChains(pausedChains, 'makes no blocks'),
       ),
       'chains/resume': jsonOnly(
         buildControl(
@@ -234,7 +234,7 @@ function controlsOf(controlled: ControlledParts): readonly Listed[] {
               if (chainId !== undefined && chain.chainId !== chainId) continue
               resume(chain)
               stopped.delete(chain.chainId)
-              held.delete(chain.chainId)
+              pausedChains.delete(chain.chainId)
             }
           },
         ),
@@ -428,10 +428,10 @@ async function serve(
   if (path === '/sandbox/webhooks/received' && request.method === 'GET') {
     return void send(200, { received: controlled.receiver.listArrivals(Number(searchParams.get('after') ?? 0)) })
   }
-  const found = request.method === 'POST' ? controls.find(({ name }) => path === `/sandbox/${name}`) : undefined
-  if (!found) return void send(404, { error: `There is no ${request.method} ${path}`, controls: list })
+  const control = request.method === 'POST' ? controls.find(({ name }) => path === `/sandbox/${name}`) : undefined
+  if (!control) return void send(404, { error: `There is no ${request.method} ${path}`, controls: list })
   try {
-    send(200, (await found.run(JSON.parse(body || '{}'))) ?? {})
+    send(200, (await control.run(JSON.parse(body || '{}'))) ?? {})
   } catch (error) {
     if (error instanceof z.ZodError) send(400, { error: z.prettifyError(error) })
     else if (error instanceof SyntaxError) send(400, { error: 'The body is no JSON' })

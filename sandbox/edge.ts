@@ -99,7 +99,7 @@ type Caching = {
   readonly isGzip: boolean
 }
 type Answer = Pick<RawHttpResponse, 'status' | 'headers' | 'bytes'>
-type Kept = { readonly answer: Answer; readonly at: number; readonly until: number }
+type CachedResponse = { readonly answer: Answer; readonly at: number; readonly until: number }
 
 // CloudFront's managed cache policies, by id. Source:
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/using-managed-cache-policies.html
@@ -124,7 +124,7 @@ const MANAGED_REQUESTS: Readonly<Record<string, ForwardedParts>> = {
 const HOP_HEADERS = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-connection']
 const COMPRESSIBLE = /^(application\/(json|javascript|xml)|text\/)/
 /** HTTP error statuses that CloudFront caches by default, even without cache headers. */
-const KEPT_FAILURES = [404, 414, 500, 501, 502, 503, 504]
+const CACHED_ERROR_STATUSES = [404, 414, 500, 501, 502, 503, 504]
 const USUAL_FAILURE_SECONDS = 10
 const MAX_BODY_BYTES = 20 * 1024 * 1024
 const SECRET = /^\{\{resolve:secretsmanager:([^:]+):SecretString:([^:]+)::\}\}$/
@@ -156,13 +156,13 @@ export async function startEdge(
   )
   const [{ DomainName: originHost, OriginCustomHeaders }] = config.Origins
   const customHeaders = await resolveSecrets(OriginCustomHeaders, secretsmanager)
-  const cachedResponses = new Map<string, Kept>()
+  const cachedResponses = new Map<string, CachedResponse>()
 
-  const answer = async (asked: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { method = 'GET', url = '/', headers } = asked
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', url = '/', headers } = request
     const [path = '', query = ''] = url.split('?')
     const address = String(headers[VIEWER_HEADER] ?? '203.0.113.1')
-    const body = await readBody(asked, MAX_BODY_BYTES)
+    const body = await readBody(request, MAX_BODY_BYTES)
     if (!body) return refuse(response, 413)
     const refusal = inspect({ address, method, path, headers, bodyBytes: body.length })
     if (refusal) return void response.writeHead(refusal.status, refusal.headers).end(refusal.body)
@@ -186,11 +186,11 @@ export async function startEdge(
     }
     const sent = { ...forwarded(headers, behavior, caching), ...forViewer(headers, address) }
     const fresh = await sendHttpRequest(`${originUrl}${url}`, { method, headers: sent, body })
-    const told = behavior.Compress && caching.isGzip && takesGzip(headers) ? compressed(fresh) : fresh
-    const seconds = secondsOf(told, caching, config.CustomErrorResponses)
+    const encoded = behavior.Compress && caching.isGzip && takesGzip(headers) ? compressed(fresh) : fresh
+    const seconds = secondsOf(encoded, caching, config.CustomErrorResponses)
     if (method === 'GET' && seconds > 0)
-      cachedResponses.set(key, { answer: told, at: now(), until: now() + seconds * 1000 })
-    send(response, told, { 'x-cache': 'Miss from cloudfront' })
+      cachedResponses.set(key, { answer: encoded, at: now(), until: now() + seconds * 1000 })
+    send(response, encoded, { 'x-cache': 'Miss from cloudfront' })
   }
 
   function forwarded(headers: IncomingHttpHeaders, { OriginRequestPolicyId }: Behavior, { isGzip }: Caching) {
@@ -218,8 +218,8 @@ export async function startEdge(
   }
 
   return await listen(
-    (asked, response) => {
-      void answer(asked, response).catch(() => refuse(response, 502))
+    (request, response) => {
+      void answer(request, response).catch(() => refuse(response, 502))
     },
     { isOwnHost: () => true },
   )
@@ -277,15 +277,15 @@ function secondsOf(
   failures: readonly { readonly ErrorCode: number; readonly ErrorCachingMinTTL: number }[],
 ): number {
   const { 'cache-control': said = '' } = headers
-  const [, told] = /\b(?:s-maxage|max-age)=(\d+)/.exec(said) ?? []
+  const [, maxAge] = /\b(?:s-maxage|max-age)=(\d+)/.exec(said) ?? []
   if (status >= 400) {
-    const told = failures.find(({ ErrorCode }) => ErrorCode === status)?.ErrorCachingMinTTL
-    return told ?? (KEPT_FAILURES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
+    const minTtl = failures.find(({ ErrorCode }) => ErrorCode === status)?.ErrorCachingMinTTL
+    return minTtl ?? (CACHED_ERROR_STATUSES.includes(status) ? USUAL_FAILURE_SECONDS : 0)
   }
   if (status !== 200) return 0
   // CloudFront caches a response for the cache policy's minimum TTL even if the response's headers forbid caching.
   if (/no-store|no-cache|private/.test(said)) return least
-  return Math.min(most, Math.max(least, told === undefined ? usual : Number(told) - Number(headers['age'] ?? 0)))
+  return Math.min(most, Math.max(least, maxAge === undefined ? usual : Number(maxAge) - Number(headers['age'] ?? 0)))
 }
 
 function send(response: ServerResponse, { status, headers, bytes }: Answer, more: Record<string, string>): void {

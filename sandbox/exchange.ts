@@ -25,8 +25,8 @@ export function sendHttpRequest(
   return new Promise((resolve, reject) => {
     const length = Buffer.byteLength(body)
     const sent = { ...headers, ...(length > 0 && { 'content-length': length }) }
-    const asked = request(url, { method, path: url.replace(/^http:\/\/[^/]+/, '') || '/', headers: sent })
-    asked.once('error', reject).once('response', (answer) => {
+    const outgoing = request(url, { method, path: url.replace(/^http:\/\/[^/]+/, '') || '/', headers: sent })
+    outgoing.once('error', reject).once('response', (answer) => {
       const { statusCode: status = 0, headers, rawHeaders } = answer
       const chunks: Buffer[] = []
       answer
@@ -37,7 +37,7 @@ export function sendHttpRequest(
           resolve({ status, headers, rawHeaders, bytes, text: bytes.toString() })
         })
     })
-    asked.end(body)
+    outgoing.end(body)
   })
 }
 
@@ -51,13 +51,13 @@ export function passRequestToServer(
 ): Promise<HttpResponse> {
   return new Promise((resolve) => {
     const request = Object.assign(new EventEmitter(), { method: 'POST', url: '/', headers })
-    const told: Record<string, string> = {}
+    const responseHeaders: Record<string, string> = {}
     const response = {
       statusCode: 200,
       setHeader(name: string, value: string | number) {
-        told[name.toLowerCase()] = String(value)
+        responseHeaders[name.toLowerCase()] = String(value)
       },
-      end: (text: string) => resolve({ status: response.statusCode, headers: told, text }),
+      end: (text: string) => resolve({ status: response.statusCode, headers: responseHeaders, text }),
     }
     server.emit('request', request, response)
     request.emit('data', Buffer.from(body))

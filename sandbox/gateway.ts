@@ -127,13 +127,13 @@ async function invoke(
   handlerOf: HandlerOf,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const url = urlOf(request)
-  const found = findRoute(ROUTES, request.method ?? 'GET', url.pathname)
-  if (!found) throw new Error('There is no $default route.')
-  const { name } = found.route
+  const match = findRoute(ROUTES, request.method ?? 'GET', url.pathname)
+  if (!match) throw new Error('There is no $default route.')
+  const { name } = match.route
   const handler = await handlerOf(name)
   return await invokeFunction(
     handler,
-    toEvent(request, url, body, { requestId, ...found }),
+    toEvent(request, url, body, { requestId, ...match }),
     lambdaContext(name, requestId, FUNCTION_TIMEOUT_MS),
   )
 }

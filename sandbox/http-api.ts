@@ -12,7 +12,7 @@ export type Route = {
 }
 
 /** Route that matches a request, with the values of its path parameters. */
-export type FoundRoute = { readonly route: Route; readonly pathParameters: Record<string, string> | undefined }
+export type RouteMatch = { readonly route: Route; readonly pathParameters: Record<string, string> | undefined }
 
 const DEFAULT = '$default'
 /** Maximum bytes of a request body in API Gateway. The functions themselves allow far fewer bytes. */
@@ -30,7 +30,7 @@ export function routesOf(keys: readonly (readonly [key: string, name: string])[]
 }
 
 /** Returns the route that matches a request; undefined if no route does. */
-export function findRoute(routes: readonly Route[], method: string, path: string): FoundRoute | undefined {
+export function findRoute(routes: readonly Route[], method: string, path: string): RouteMatch | undefined {
   const parts = path.split('/')
   const route = routes.find((one) => fits(one, method, parts))
   if (!route) return undefined
@@ -47,7 +47,7 @@ export function toEvent(
   { method = 'GET', headers, socket }: IncomingMessage,
   url: URL,
   body: Buffer,
-  { requestId, route, pathParameters }: { readonly requestId: string } & FoundRoute,
+  { requestId, route, pathParameters }: { readonly requestId: string } & RouteMatch,
 ): APIGatewayProxyEventV2 {
   // API Gateway appends the caller's IP address to the header X-Forwarded-For.
   const forwarded = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ')

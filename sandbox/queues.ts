@@ -109,9 +109,14 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
   const urlOf = ({ name }: Queue, host = new URL(endpoint).host) => `http://${host}/${ACCOUNT_ID}/${name}`
   const all = new Map(
     QUEUE_KEYS.map((key) => {
-      const { visibilitySeconds, maxReceives: mostReceives, keptDays } = QUEUES[key]
-      const deadLetters = broker.create(deadLetterQueueName('local', key), visibilitySeconds, { keptDays: DEAD_DAYS })
-      return [key, broker.create(queueName('local', key), visibilitySeconds, { deadLetters, mostReceives, keptDays })]
+      const { visibilitySeconds, maxReceives: mostReceives, retentionDays } = QUEUES[key]
+      const deadLetters = broker.create(deadLetterQueueName('local', key), visibilitySeconds, {
+        retentionDays: DEAD_DAYS,
+      })
+      return [
+        key,
+        broker.create(queueName('local', key), visibilitySeconds, { deadLetters, mostReceives, retentionDays }),
+      ]
     }),
   )
   const queueOf = (key: QueueKey): Queue => {
@@ -145,7 +150,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     return queue
   }
 
-  const ACTIONS: Readonly<Record<string, (input: unknown, asked: RequestContext) => object | Promise<object>>> = {
+  const ACTIONS: Readonly<Record<string, (input: unknown, context: RequestContext) => object | Promise<object>>> = {
     CreateQueue(input) {
       const { QueueName, Attributes: of } = parse(
         z.object({
@@ -236,8 +241,10 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     },
     DeleteMessageBatch(input) {
       const queue = find(parse(OfQueue, input).QueueUrl)
-      const [known, unknown] = split(parseEntries(Deleted, input), ({ ReceiptHandle }) => isReceipt(ReceiptHandle))
-      const [taken, refused] = split(known, () => random() >= lies.refused)
+      const [validEntries, unknown] = split(parseEntries(Deleted, input), ({ ReceiptHandle }) =>
+        isReceipt(ReceiptHandle),
+      )
+      const [taken, refused] = split(validEntries, () => random() >= lies.refused)
       for (const { ReceiptHandle } of taken) broker.remove(queue, ReceiptHandle)
       return {
         Successful: taken.map((entry) => ({ Id: entry.Id })),
@@ -379,8 +386,8 @@ function parseEntries<Schema extends z.ZodType<{ Id: string }>>(schema: Schema, 
 
 /** Returns the property `Attributes` with the requested attributes. Returns false, which a spread ignores, if there are none. */
 function attributesOf(names: readonly string[], attributes: Readonly<Record<string, string>>) {
-  const asked = Object.entries(attributes).filter(([name]) => names.includes('All') || names.includes(name))
-  return asked.length > 0 && { Attributes: Object.fromEntries(asked) }
+  const selected = Object.entries(attributes).filter(([name]) => names.includes('All') || names.includes(name))
+  return selected.length > 0 && { Attributes: Object.fromEntries(selected) }
 }
 
 function isReceipt(handle: string): boolean {

@@ -45,7 +45,7 @@ export type Receiver = {
 
 /** HTTP status for each behaviour; null for no response. */
 const STATUSES = { acknowledge: 204, refuse: 503, gone: 410, hang: null } as const
-const KEPT_ARRIVALS = 300
+const MAX_ARRIVALS = 300
 const MAX_BODY_BYTES = 64 * 1024
 const PATH = '/webhooks'
 
@@ -85,7 +85,7 @@ export async function startReceiver(now: () => number): Promise<Receiver> {
       delayMs: event && Math.max(0, receivedAt - Date.parse(event.timestamp)),
       event,
     }
-    arrivals = [...arrivals, arrival].slice(-KEPT_ARRIVALS)
+    arrivals = [...arrivals, arrival].slice(-MAX_ARRIVALS)
     if (status !== null) response.writeHead(status).end()
     return response
   }

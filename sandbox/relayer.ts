@@ -139,7 +139,7 @@ type RefundOptions = {
   readonly paymentsPerLeaf?: number
 }
 
-type Known = { -readonly [key in keyof TrackedDeposit]: TrackedDeposit[key] } & { readonly seenAt: number }
+type TrackedRelay = { -readonly [key in keyof TrackedDeposit]: TrackedDeposit[key] } & { readonly seenAt: number }
 type Head = { readonly number: bigint; readonly hash: Hash; readonly timestamp: bigint }
 
 const ADDRESS = ACCOUNTS.relayer.address
@@ -156,7 +156,7 @@ const BLACKLIST = parseAbi(['function blacklist(address account)', 'function unB
 export function createRelayer({ chains }: { readonly chains: readonly LocalChain[] }): Relayer {
   const settings: RelayerSettings = { running: true, delaySeconds: 0 }
   const heads = new Map<number, Head>()
-  let relays: Known[] = []
+  let relays: TrackedRelay[] = []
 
   const chainOf = (chainId: number): LocalChain => {
     const chain = chains.find((candidate) => candidate.chainId === chainId)
@@ -198,11 +198,11 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const readNews = async (chain: LocalChain) => {
     const { chainId } = chain
     const head = await getBlock(clientOf(chain))
-    const known = heads.get(chainId)
-    const seen = known?.number ?? -1n
-    const isReorganised = known !== undefined && !(await isStillCanonical(chain, known, head))
-    const range = { fromBlock: isReorganised ? 0n : seen + 1n, toBlock: head.number }
-    if (head.number === seen && !isReorganised)
+    const lastHead = heads.get(chainId)
+    const lastNumber = lastHead?.number ?? -1n
+    const isReorganised = lastHead !== undefined && !(await isStillCanonical(chain, lastHead, head))
+    const range = { fromBlock: isReorganised ? 0n : lastNumber + 1n, toBlock: head.number }
+    if (head.number === lastNumber && !isReorganised)
       return { chainId, head, wentBack: isReorganised, deposits: [], speedUps: [] }
     const [deposits, speedUps] = await Promise.all([readDeposits(chain, range), readSpeedUps(chain, range)])
     return { chainId, head, wentBack: isReorganised, deposits, speedUps }
@@ -226,14 +226,14 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     for (const relay of relays) if (relay.deposit.destinationChainId === chainId) relay.state = 'waiting'
   }
 
-  const createRelay = (deposit: BridgeDeposit): Known => ({
+  const createRelay = (deposit: BridgeDeposit): TrackedRelay => ({
     deposit,
     relayHash: relayHashOf(deposit),
     state: chains.some(({ chainId }) => chainId === deposit.destinationChainId) ? 'waiting' : 'stranded',
     seenAt: Date.now(),
   })
 
-  const refresh = async (relay: Known) => {
+  const refresh = async (relay: TrackedRelay) => {
     const { deposit, relayHash } = relay
     const chain = chainOf(deposit.destinationChainId)
     const status = await readContract(clientOf(chain), {
@@ -247,11 +247,11 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     else if (status === SLOW_FILL_REQUESTED) relay.state = 'slow_fill_requested'
   }
 
-  const relayOf = (deposit: BridgeDeposit): Known => {
+  const relayOf = (deposit: BridgeDeposit): TrackedRelay => {
     const hash = relayHashOf(deposit)
-    const known = relays.find(({ relayHash }) => relayHash === hash)
-    if (!known) throw new Error(`No pool took a deposit ${deposit.depositId} like this`)
-    return known
+    const relay = relays.find(({ relayHash }) => relayHash === hash)
+    if (!relay) throw new Error(`No pool took a deposit ${deposit.depositId} like this`)
+    return relay
   }
 
   const send = async (chain: LocalChain, label: string, data: Hex): Promise<Hash> => {
@@ -264,7 +264,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     return hash
   }
 
-  const fill = async (relay: Known): Promise<Hash> => {
+  const fill = async (relay: TrackedRelay): Promise<Hash> => {
     const { deposit } = relay
     try {
       relay.fillTransaction = await send(
@@ -281,7 +281,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  const refundTogether = async (expired: readonly Known[], options: RefundOptions): Promise<readonly Hash[]> => {
+  const refundTogether = async (expired: readonly TrackedRelay[], options: RefundOptions): Promise<readonly Hash[]> => {
     const { deferred = false, payments = [], paymentsPerLeaf } = options
     for (const { deposit, state } of expired) {
       if (state !== 'expired') throw new Error(`Deposit ${deposit.depositId} is not expired: ${state}`)
@@ -340,7 +340,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     }
   }
 
-  const tryToFill = async (relay: Known): Promise<boolean> => {
+  const tryToFill = async (relay: TrackedRelay): Promise<boolean> => {
     try {
       await fill(relay)
       return true
@@ -369,7 +369,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     fill: (deposit) => runAfterRead(() => fill(relayOf(deposit))),
     fillAll: () =>
       runAfterRead(async () => {
-        const filled: Known[] = []
+        const filled: TrackedRelay[] = []
         for (const relay of relays.filter(({ state }) => state === 'waiting')) {
           if (await tryToFill(relay)) filled.push(relay)
         }
@@ -508,7 +508,7 @@ function fits({ originChainId, depositId, transactionHash }: BridgeDeposit, quer
   )
 }
 
-function snapshot({ seenAt: _, ...relay }: Known): TrackedDeposit {
+function snapshot({ seenAt: _, ...relay }: TrackedRelay): TrackedDeposit {
   return relay
 }
 
@@ -544,11 +544,11 @@ function keyOf(address: Address): Hex {
 }
 
 /** Returns whether a chain still contains its earlier head block; false after a reorganisation that replaced it. */
-async function isStillCanonical(chain: LocalChain, known: Head, head: Head): Promise<boolean> {
-  if (head.number < known.number) return false
-  if (head.number === known.number) return head.hash === known.hash
-  const { hash } = await getBlock(clientOf(chain), { blockNumber: known.number })
-  return hash === known.hash
+async function isStillCanonical(chain: LocalChain, lastHead: Head, head: Head): Promise<boolean> {
+  if (head.number < lastHead.number) return false
+  if (head.number === lastHead.number) return head.hash === lastHead.hash
+  const { hash } = await getBlock(clientOf(chain), { blockNumber: lastHead.number })
+  return hash === lastHead.hash
 }
 
 async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<string | undefined> {

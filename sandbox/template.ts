@@ -149,9 +149,9 @@ async function startOn(
     if (one) called.set(arn, one).set(`${properties.FunctionName}:${properties.Name}`, one)
   }
   const find = (arn: string) => {
-    const found = called.get(arn)
-    if (!found) throw new Error(`There is no function ${arn}.`)
-    return found
+    const container = called.get(arn)
+    if (!container) throw new Error(`There is no function ${arn}.`)
+    return container
   }
 
   const mappings = deployed('AWS::Lambda::EventSourceMapping', EventSource).map(({ properties }): Mapping => {

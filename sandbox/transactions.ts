@@ -76,11 +76,11 @@ export async function confirmTransactions(
     if (reverted >= 0) throw new Error(`Reverted: ${transactions[reverted]?.label} in ${hashes[reverted]}`)
     const waiting = hashes.filter((_, index) => receipts[index] === null)
     if (waiting.length === 0) return
-    const known = await callRpc(
+    const results = await callRpc(
       chain,
       waiting.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
     )
-    const dropped = waiting[known.indexOf(null)]
+    const dropped = waiting[results.indexOf(null)]
     // The node no longer knows this transaction, because a reorganisation removed the transaction's block.
     if (dropped) throw new Error(`Dropped: ${transactions[hashes.indexOf(dropped)]?.label} in ${dropped}`)
     await setTimeout(chain.blockSeconds === undefined ? POLL_MS.instant : POLL_MS.timed)

@@ -92,11 +92,11 @@ const median = (values: readonly number[]) =>
  * Creates a client with this many vaults, half of them on each chain. The vaults are copies of the local chains' vaults; four of five are
  * asynchronous.
  */
-async function clientOf({ admin, chains }: Backends, known: readonly Vault[], size: number) {
+async function clientOf({ admin, chains }: Backends, seededVaults: readonly Vault[], size: number) {
   const { clientId } = await createClient(admin, `${size} vaults`)
   const { text } = await issueKey(admin, { clientId, name: 'bench' })
   const vaults = chains.flatMap(({ chainId }) => {
-    const originals = known.filter((vault) => vault.chainId === chainId)
+    const originals = seededVaults.filter((vault) => vault.chainId === chainId)
     return Array.from({ length: size / chains.length }, (_, i) => {
       const original = originals[i % originals.length] as Vault
       const address = numberToHex(BigInt(chainId * 1_000_000 + size * 1_000 + i) << 64n, { size: 20 })
@@ -167,8 +167,8 @@ async function main(args: readonly string[]): Promise<void> {
   const rows: ReturnType<typeof row>[] = []
   for (const size of sizes) {
     say(`Deploying ${size} vaults …`)
-    const given: BenchVaults = { ...(await clientOf(backends, seeded.vaults, size)), urls }
-    await readers.ask({ given })
+    const benchVaults: BenchVaults = { ...(await clientOf(backends, seeded.vaults, size)), urls }
+    await readers.ask({ benchVaults })
     for (const [blocks, milliseconds] of [
       ['still', 0],
       [`${BLOCK_MS / 1000} s`, BLOCK_MS],

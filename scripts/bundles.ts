@@ -32,9 +32,9 @@ function table(rows: readonly (readonly string[])[]): string {
 
 const bundles = buildBundles([...ENDPOINTS, ...JOBS, ...CONSUMERS].map(([name]) => name))
 const headings = ['function', 'KiB', 'gzip', 'budget', 'largest (KiB)']
-process.stdout.write(`${table([headings, ...[...bundles].map(([name, made]) => describe(name, made))])}\n`)
+process.stdout.write(`${table([headings, ...[...bundles].map(([name, bundle]) => describe(name, bundle))])}\n`)
 
-const tooLarge = [...bundles].filter(([name, made]) => made.code.length > maxBundleKib(name) * 1024)
+const tooLarge = [...bundles].filter(([name, bundle]) => bundle.code.length > maxBundleKib(name) * 1024)
 if (tooLarge.length > 0) {
   process.stderr.write(`Over budget: ${tooLarge.map(([name]) => name).join(', ')}\n`)
   process.exitCode = 1

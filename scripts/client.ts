@@ -74,21 +74,21 @@ function generateApi(): string {
 
 /** Returns the types that this generated code mentions, and the types that those types mention. */
 function namedTypes(code: string): string[] {
-  const found = new Map<string, string>()
+  const types = new Map<string, string>()
   const meanings = new Map(
     Object.values(webhooks).map(({ post }) => [typeOf(schemaOf(post.requestBody), ''), post.description]),
   )
   const look = (within: string) => {
     for (const [name, schema] of Object.entries(components.schemas)) {
-      if (found.has(name) || !new RegExp(`\\b${name}\\b`).test(within)) continue
+      if (types.has(name) || !new RegExp(`\\b${name}\\b`).test(within)) continue
       const about = meanings.has(name) ? { description: meanings.get(name) } : schema
       const type = `${comment(about, '')}export type ${name} = ${typeOf(schema, '')}`
-      found.set(name, type)
+      types.set(name, type)
       look(type.replace(`export type ${name}`, ''))
     }
   }
   look(code)
-  return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, type]) => type)
+  return [...types].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, type]) => type)
 }
 
 /** Generates the table of the MCP server's tools: the operations of `TOOL_AREAS` that need no user session. */
@@ -155,9 +155,9 @@ function operationCode(contract: EndpointContract): string {
   const operation = paths[path]?.[method.toLowerCase()]
   if (!operation) throw new Error(`The document has no ${method} ${path}.`)
   const { operationId, description, parameters, requestBody, responses } = operation
-  const asked = parameters.filter(({ name }) => !SENT_ANYWAY.includes(name))
-  const namesIn = (place: string) => asked.flatMap((parameter) => (parameter.in === place ? [parameter.name] : []))
-  const fields = asked.map(({ name, required, schema, description }) => {
+  const inputs = parameters.filter(({ name }) => !SENT_ANYWAY.includes(name))
+  const namesIn = (place: string) => inputs.flatMap((parameter) => (parameter.in === place ? [parameter.name] : []))
+  const fields = inputs.map(({ name, required, schema, description }) => {
     const type = isNumeric(schema) ? `${typeOf(schema, '  ')} | number` : typeOf(schema, '  ')
     return `${comment({ description }, '  ')}  ${name}${required ? '' : '?'}: ${type}${required ? '' : ' | undefined'}`
   })
@@ -172,7 +172,7 @@ function operationCode(contract: EndpointContract): string {
   if (!('content' in success)) where.push('isEmpty: true')
   if (items) where.push(`items: '${items}'`)
   const args = [`'${method}'`, `'${path}'`, ...(where.length > 0 ? [`{ ${where.join(', ')} }`] : [])]
-  const mayBeLeftOut = !requestBody && !asked.some(({ required }) => required)
+  const mayBeLeftOut = !requestBody && !inputs.some(({ required }) => required)
   const generics = [[...(input ? [input] : []), ...(mayBeLeftOut ? ['void'] : [])].join(' | '), dataOf(success)]
   generics.push(listErrors(contract).map(literal).join(' | '))
   return `/** ${description} */\nexport const ${operationId} = /* @__PURE__ */ operation<\n${generics.join(',\n')}\n>(${args.join(', ')})`

@@ -22,8 +22,8 @@ the pictures of growth in ${SCALE}, from these counts and the list prices.
 const Flag = z.boolean().default(false)
 const Settings = z.object({ page: Flag, check: Flag })
 
-async function main({ page: isPageAlone, check: isCheck }: z.output<typeof Settings>): Promise<void> {
-  if (!isPageAlone && !isCheck) {
+async function main({ page: isPageOnly, check: isCheck }: z.output<typeof Settings>): Promise<void> {
+  if (!isPageOnly && !isCheck) {
     const counts = ['test/functions/counts.deep.test.ts', 'test/infra/template.infra.test.ts', '-t', 'docs/cost.json']
     run('vitest', ['run', '--no-file-parallelism', ...counts], { COSTS: 'write' })
   }

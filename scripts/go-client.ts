@@ -86,15 +86,15 @@ function run(command: string, args: readonly string[], input = ''): string {
   return stdout
 }
 
-/** Lists the names of values in `known` that are missing or different in `other`. Compares times as instants. */
-function differences(known: unknown, other: unknown, name = ''): string[] {
-  if (typeof known !== 'object' || known === null) return isSame(known, other) ? [] : [name]
+/** Lists the names of values in `expected` that are missing or different in `other`. Compares times as instants. */
+function differences(expected: unknown, other: unknown, name = ''): string[] {
+  if (typeof expected !== 'object' || expected === null) return isSame(expected, other) ? [] : [name]
   const values = new Map(Object.entries(other ?? {}))
-  return Object.entries(known).flatMap(([key, value]) => differences(value, values.get(key), `${name}.${key}`))
+  return Object.entries(expected).flatMap(([key, value]) => differences(value, values.get(key), `${name}.${key}`))
 }
 
-function isSame(known: unknown, other: unknown): boolean {
-  return known === other || (isTime(known) && isTime(other) && Date.parse(known) === Date.parse(other))
+function isSame(expected: unknown, other: unknown): boolean {
+  return expected === other || (isTime(expected) && isTime(other) && Date.parse(expected) === Date.parse(other))
 }
 
 function isTime(value: unknown): value is string {

@@ -42,7 +42,7 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   say('Starting two chains, the tables and the functions …')
   const gateway = new URL('load/gateway.ts', import.meta.url)
   const backends = await startProcess<BackendsDescription>(new URL('load/backends.ts', import.meta.url))
-  const { environment, apiKey, vaults, tokens } = backends.told
+  const { environment, apiKey, vaults, tokens } = backends.firstMessage
   const startServers = (...of: [args: string[], environment?: Readonly<Record<string, string>>]) =>
     Promise.all(Array.from({ length: connections }, () => startProcess<string>(gateway, ...of)))
   const service = await startServers([], { ...environment, SERVICE_VERSION: 'load' })
@@ -52,7 +52,12 @@ async function main({ seconds, connections }: z.output<typeof Settings>): Promis
   // Wallets send the same two headers.
   const headers = { 'x-join-key': apiKey, 'accept-encoding': 'gzip' }
   const target = (name: string, servers: readonly Server[], path: string, answer: z.ZodType): Measured => ({
-    ...{ name, servers, targets: servers.map(({ told }) => ({ headers, url: `${told}${path}` })), turns: [] },
+    ...{
+      name,
+      servers,
+      targets: servers.map(({ firstMessage }) => ({ headers, url: `${firstMessage}${path}` })),
+      turns: [],
+    },
     problem: (body) => answer.safeParse(body).error?.message,
   })
   const Health = z.object({ status: z.literal('ok') })

@@ -53,11 +53,11 @@ const waiting = mutants.values()
 const fates = new Map<Mutant, Fate>()
 await Promise.all(Array.from({ length: COPIES }, () => inCopy(tryWaiting)))
 
-const told = mutants.map((mutant) => ({ ...mutant, fate: fates.get(mutant) }))
-for (const { name, fate, mistake } of told) if (fate === 'survived') print(`Survived: ${name}. ${mistake}`)
-const stale = told.filter(({ fate }) => fate === 'stale')
+const outcomes = mutants.map((mutant) => ({ ...mutant, fate: fates.get(mutant) }))
+for (const { name, fate, mistake } of outcomes) if (fate === 'survived') print(`Survived: ${name}. ${mistake}`)
+const stale = outcomes.filter(({ fate }) => fate === 'stale')
 for (const { name } of stale) print(`Stale, to be made anew: ${name}`)
-const killed = told.filter(({ fate }) => typeof fate === 'object').length
+const killed = outcomes.filter(({ fate }) => typeof fate === 'object').length
 const percent = (100 * killed) / mutants.length
 print(`${killed} of ${mutants.length} mutants killed (${percent.toFixed(1)} %)`)
 if (percent < ENOUGH_PERCENT || stale.length > 0) process.exitCode = 1

@@ -15,11 +15,11 @@ export function readOptions<Shape extends z.ZodRawShape>(
     return [name, { type: isFlag ? ('boolean' as const) : ('string' as const) }] as const
   })
   try {
-    const { help, ...given } = parseArgs({
+    const { help, ...values } = parseArgs({
       args: [...args],
       options: { ...Object.fromEntries(types), help: { type: 'boolean' } },
     }).values
-    if (!help) return schema.parse(given)
+    if (!help) return schema.parse(values)
     process.stdout.write(usage)
   } catch (error) {
     process.stderr.write(`${describe(error)}\n\n${usage}`)

@@ -72,18 +72,18 @@ async function runAll(checks: readonly Check[]): Promise<number> {
   let [failures, skips] = [0, 0]
   for (const [name, ask] of checks) {
     const begun = performance.now()
-    const told = await ask().then(
+    const result = await ask().then(
       (answered) =>
         typeof answered === 'string' ? { mark: 'ok  ', text: answered } : { mark: 'skip', text: answered.skipped },
       (error: unknown) => ({ mark: 'FAIL', text: describeFailure(error) }),
     )
-    if (told.mark === 'FAIL') failures += 1
-    if (told.mark === 'skip') skips += 1
+    if (result.mark === 'FAIL') failures += 1
+    if (result.mark === 'skip') skips += 1
     const took = `${Math.round(performance.now() - begun)} ms`
-    process.stdout.write(`${told.mark}  ${name.padEnd(22)} ${took.padStart(8)}  ${told.text}\n`)
+    process.stdout.write(`${result.mark}  ${name.padEnd(22)} ${took.padStart(8)}  ${result.text}\n`)
   }
-  const asked = skips > 0 ? `${checks.length - skips} passed, ${skips} skipped` : `All ${checks.length} passed`
-  process.stdout.write(failures > 0 ? `${failures} of ${checks.length} failed.\n` : `${asked}.\n`)
+  const summary = skips > 0 ? `${checks.length - skips} passed, ${skips} skipped` : `All ${checks.length} passed`
+  process.stdout.write(failures > 0 ? `${failures} of ${checks.length} failed.\n` : `${summary}.\n`)
   return failures
 }
 
@@ -205,8 +205,8 @@ async function listKeys(url: string): Promise<readonly PublicKey[]> {
 
 async function expectError(answer: Response, status: number, code: string): Promise<string> {
   const body: unknown = await answer.json().catch(() => undefined)
-  const told = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
-  if (answer.status !== status || told !== code) throw new Error(`answers ${answer.status} ${told ?? ''}`)
+  const errorCode = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+  if (answer.status !== status || errorCode !== code) throw new Error(`answers ${answer.status} ${errorCode ?? ''}`)
   return `${status} ${code}`
 }
 

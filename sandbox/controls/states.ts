@@ -69,9 +69,9 @@ export function showStates(
   return Object.entries(questions).map(([name, question]) => {
     const does = SENTENCES[name]
     if (does === undefined) throw new Error(`The state “${name}” has no sentence`)
-    const asked = JSON.stringify(question)
-    const vault = vaults.find(({ address }) => asked.includes(address))
-    const [, hash, chainId] = /cross-chain\/(0x\w+)\/status\?srcChainId=(\d+)/.exec(asked) ?? []
+    const questionText = JSON.stringify(question)
+    const vault = vaults.find(({ address }) => questionText.includes(address))
+    const [, hash, chainId] = /cross-chain\/(0x\w+)\/status\?srcChainId=(\d+)/.exec(questionText) ?? []
     const page = hash
       ? `/transfers/${chainId}/${hash}`
       : vault
@@ -83,7 +83,7 @@ export function showStates(
             : '/activity'
     const sent = relays.find(({ deposit }) => deposit.transactionHash === hash)
     const sender = sent ? `0x${sent.deposit.depositor.slice(-40)}` : dropped.sender
-    const [user] = /(?<=userAddress"?[:=]"?|\/user\/)0x\w{40}/.exec(asked) ?? []
+    const [user] = /(?<=userAddress"?[:=]"?|\/user\/)0x\w{40}/.exec(questionText) ?? []
     return { name, does, account: hash ? sender : user, apiKey: question.apiKey ?? apiKey, page }
   })
 }

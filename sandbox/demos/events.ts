@@ -89,10 +89,10 @@ function describeArrival(
 }
 
 function describeEvent({ vaults, tokens }: LocalState, event: NonNullable<ReceivedDelivery['event']>): string {
-  const { success, data: known } = WebhookEvent.safeParse(event)
+  const { success, data: parsedEvent } = WebhookEvent.safeParse(event)
   // Parsing fails for a test delivery, and for an event type that this version does not know.
   if (!success) return event.type
-  const { type, final, data } = known
+  const { type, final, data } = parsedEvent
   const contract = 'vaultAddress' in data ? data.vaultAddress : data.token
   const vault = vaults.find(({ chainId, address }) => chainId === data.chainId && address === contract)
   const token = tokens.find(({ chainId, address }) => chainId === vault?.chainId && address === vault.asset)

@@ -25,8 +25,8 @@ export async function playPortfolio({ client, say }: DemoContext, account: Local
   const balances = Object.values(tokens).flat()
   const total = balances.reduce((sum, { quote }) => sum + quote, 0)
   say(`GET allBalances: ${balances.length} balances worth ${money.format(total)} in all`)
-  for (const [chain, held] of Object.entries(tokens)) {
-    for (const balance of held) say(`  ${chain.padEnd(18)} ${describe(balance)}`)
+  for (const [chain, balances] of Object.entries(tokens)) {
+    for (const balance of balances) say(`  ${chain.padEnd(18)} ${describe(balance)}`)
     if (errors[chain]) say(`  ${chain.padEnd(18)} ${errors[chain]}`)
   }
 
@@ -51,8 +51,8 @@ export async function playPortfolio({ client, say }: DemoContext, account: Local
     `GET token/id/ethereum: ${prices.length} prices over 30 days, from ${money.format(first)} to ${money.format(last)}`,
   )
 
-  const found = orThrow(await searchCoins(client, { ...inCurrency, search: 'usd' }))
-  const listed = found.slice(0, 3).map(({ name, current_price }) => `${name} ${money.format(current_price ?? 0)}`)
+  const matches = orThrow(await searchCoins(client, { ...inCurrency, search: 'usd' }))
+  const listed = matches.slice(0, 3).map(({ name, current_price }) => `${name} ${money.format(current_price ?? 0)}`)
   say(`POST coins/search for "usd": ${listed.join(', ')}`)
 }
 

@@ -140,11 +140,11 @@ async function claimSettled(stage: VaultDemoContext, vault: Vault, kind: 'deposi
 
   const prepared = orThrow(await prepareClaim(stage.client, { ...place, kind }))
   const { decimals, symbol } = tokenOf(stage, vault)
-  const given =
+  const outcome =
     kind === 'deposit'
       ? `${formatUnits(BigInt(prepared.claimable.shares ?? 0), vault.shareDecimals)} shares`
       : `${formatUnits(BigInt(prepared.claimable.assets), decimals)} ${symbol}`
-  stage.say(`POST claim: ${given}`)
+  stage.say(`POST claim: ${outcome}`)
   await sendAll(stage, vault.chainId, prepared)
   await follow((status) => status !== 'claimable')
 }
@@ -158,7 +158,7 @@ async function waitFor<StatusResponse extends { status: string; statusDescriptio
   { say }: VaultDemoContext,
   what: string,
   ask: () => Promise<Result<StatusResponse>>,
-  isDone: (told: StatusResponse) => boolean,
+  isDone: (response: StatusResponse) => boolean,
 ): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   for (let last = ''; Date.now() < deadline; await sleep(500)) {

@@ -81,8 +81,8 @@ export function findItemsLimitError(sizes: readonly number[]): string | undefine
 function findInLength(name: string, value: string, length: number, most: number): string | undefined {
   if (length > 0 && length <= most) return undefined
   const bound = length === 0 ? 'greater than or equal to 1' : `less than or equal to ${most}`
-  const found = `Value '${value}' at '${name}'`
-  return `1 validation error detected: ${found} failed to satisfy constraint: Member must have length ${bound}`
+  const parameter = `Value '${value}' at '${name}'`
+  return `1 validation error detected: ${parameter} failed to satisfy constraint: Member must have length ${bound}`
 }
 
 function partsOf({ TransactItems: actions, RequestItems: batches, ...request }: Request): readonly ItemRequest[] {
@@ -119,18 +119,18 @@ function findInExpressions(part: ItemRequest): string | undefined {
 function findInKeys(part: ItemRequest): string | undefined {
   const { Item: item, Key: key = item, KeyConditionExpression: condition = '' } = part
   const values = part.ExpressionAttributeValues ?? {}
-  const asked = [...condition.matchAll(/(pk = )?(:\w+)/g)].map(
+  const keyConditions = [...condition.matchAll(/(pk = )?(:\w+)/g)].map(
     ([, isPartition, value = '']) => [isPartition ? 'pk' : 'sk', values[value]] as const,
   )
-  for (const [name, value] of [...asked, ['pk', key?.['pk']] as const, ['sk', key?.['sk']] as const]) {
+  for (const [name, value] of [...keyConditions, ['pk', key?.['pk']] as const, ['sk', key?.['sk']] as const]) {
     const length = value?.S?.length
     if (length === 0) {
-      const found = `The AttributeValue for a key attribute cannot contain an empty string value. Key: ${name}`
-      return `One or more parameter values are not valid. ${found}`
+      const problem = `The AttributeValue for a key attribute cannot contain an empty string value. Key: ${name}`
+      return `One or more parameter values are not valid. ${problem}`
     }
     if (length !== undefined && length > MOST[name]) {
-      const found = name === 'pk' ? 'Size of hashkey' : 'Aggregated size of all range keys'
-      return `One or more parameter values were invalid: ${found} has exceeded the size limit of ${MOST[name]} bytes`
+      const keySize = name === 'pk' ? 'Size of hashkey' : 'Aggregated size of all range keys'
+      return `One or more parameter values were invalid: ${keySize} has exceeded the size limit of ${MOST[name]} bytes`
     }
   }
   return undefined

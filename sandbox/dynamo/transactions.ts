@@ -68,7 +68,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   let writingTransaction: Promise<unknown> | undefined
   /** Running transactions by the keys of their items. */
   const busy = new Map<string, Promise<unknown>>()
-  const made = new Map<string, { readonly items: unknown; readonly at: number }>()
+  const completed = new Map<string, { readonly items: unknown; readonly at: number }>()
   const begun = new Set<string>()
 
   /** Runs `make` after all running requests have ended. Later requests wait until `make` has ended. */
@@ -85,9 +85,15 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
     const parsed = Input.safeParse(input)
     // DynamoDB's response to actions that it cannot parse is undocumented, and the SDK never sends such actions.
     if (!parsed.success) return refusal('ValidationException', parsed.error.message)
-    const { TransactItems: items, ClientRequestToken: token, ReturnConsumedCapacity: asked = 'NONE' } = parsed.data
+    const {
+      TransactItems: items,
+      ClientRequestToken: token,
+      ReturnConsumedCapacity: returnCapacity = 'NONE',
+    } = parsed.data
     const capacity = (units: number) =>
-      asked === 'NONE' ? {} : { ConsumedCapacity: [{ TableName: writes[0]?.location.TableName, CapacityUnits: units }] }
+      returnCapacity === 'NONE'
+        ? {}
+        : { ConsumedCapacity: [{ TableName: writes[0]?.location.TableName, CapacityUnits: units }] }
     const writes = items.map(describe)
     const keys = writes.map(({ location }) => keyOf(location))
     if (new Set(keys).size < keys.length) {
@@ -106,13 +112,13 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
       })
     if (token !== undefined) begun.add(token)
     const make = async () => {
-      const known = token === undefined ? undefined : made.get(token)
-      if (known && now() - known.at < KNOWN_MS) {
-        if (isDeepStrictEqual(known.items, items)) return success(capacity(0))
+      const earlier = token === undefined ? undefined : completed.get(token)
+      if (earlier && now() - earlier.at < KNOWN_MS) {
+        if (isDeepStrictEqual(earlier.items, items)) return success(capacity(0))
         return refusal('IdempotentParameterMismatchException', 'The token is of another transaction')
       }
       const answer = await makeAll(act, writes, (units) => success(capacity(units)))
-      if (answer.status === 200 && token !== undefined) made.set(token, { items, at: now() })
+      if (answer.status === 200 && token !== undefined) completed.set(token, { items, at: now() })
       return answer
     }
     const mine = Promise.allSettled([transactions.hold]).then(() => runExclusively(make))
@@ -206,7 +212,7 @@ function describe(item: z.output<typeof Input>['TransactItems'][number]): Descri
 async function makeAll(
   act: ExecuteAction,
   writes: readonly Described[],
-  made: (units: number) => HttpResponse,
+  respond: (units: number) => HttpResponse,
 ): Promise<HttpResponse> {
   const done: { readonly answer: HttpResponse; readonly size: number; readonly undo: () => Promise<unknown> }[] = []
   const read = async (location: ItemLocation): Promise<Item | undefined> => {
@@ -226,7 +232,7 @@ async function makeAll(
   const excess = findItemsLimitError(done.map(({ size }) => size))
   if (excess === undefined && done.every(({ answer }) => answer.status === 200)) {
     // A write in a transaction consumes twice as many capacity units as a single write.
-    return made(done.reduce((sum, { size }) => sum + 2 * Math.max(1, Math.ceil(size / 1024)), 0))
+    return respond(done.reduce((sum, { size }) => sum + 2 * Math.max(1, Math.ceil(size / 1024)), 0))
   }
   for (const { undo } of done) await undo()
   if (excess !== undefined) return refusal('ValidationException', excess)

@@ -162,8 +162,8 @@ export function createFirewall(deployed: ResourceFinder, aclArn: string, now: ()
       const { ResponseCode, CustomResponseBodyKey, ResponseHeaders } = rule.Action.Block.CustomResponse
       const body = CustomResponseBodies[CustomResponseBodyKey]
       if (!body) throw new Error(`There is no body ${CustomResponseBodyKey}.`)
-      const told = ResponseHeaders.map(({ Name, Value }) => [Name, Value])
-      const headers = { 'content-type': 'application/json', ...Object.fromEntries(told) }
+      const responseHeaders = ResponseHeaders.map(({ Name, Value }) => [Name, Value])
+      const headers = { 'content-type': 'application/json', ...Object.fromEntries(responseHeaders) }
       return { rule: rule.Name, status: ResponseCode, headers, body: body.Content }
     }
     return undefined

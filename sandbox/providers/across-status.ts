@@ -69,9 +69,9 @@ export function depositStatuses(options: {
     const parsed = Params.safeParse(Object.fromEntries(query))
     if (!parsed.success) return refuse(400, 'InputValidationError', z.prettifyError(parsed.error))
     const { index } = parsed.data
-    const isAsked = filterOf(parsed.data)
-    if (!isAsked) return refuse(400, 'IncorrectQueryParamsException', 'Incorrect query params provided')
-    const relays = (await relayer.look()).filter(isAsked)
+    const matchesFilter = filterOf(parsed.data)
+    if (!matchesFilter) return refuse(400, 'IncorrectQueryParamsException', 'Incorrect query params provided')
+    const relays = (await relayer.look()).filter(matchesFilter)
     const maxIndex = relays.length - 1
     if (maxIndex < 0) {
       return refuse(404, 'DepositNotFoundException', 'Deposit not found given the provided constraints')

@@ -59,9 +59,9 @@ export function fakeAlchemy(
     const [version, key, method] = isNft ? parts.slice(1) : parts
     if (version !== (isNft ? 'v3' : 'v2')) return refuse(404, -32600, 'Not Found')
     if (key !== ALCHEMY_KEY) return refuse(401, -32600, 'Must be authenticated!')
-    const known = CHAINS.find((chain) => chain.kind === 'evm' && chain.alchemyNetwork === network)
-    if (!known) return refuse(403, -32600, `${network} is not enabled for this app.`)
-    const chain = chains.find(({ chainId }) => chainId === known.id)
+    const knownChain = CHAINS.find((chain) => chain.kind === 'evm' && chain.alchemyNetwork === network)
+    if (!knownChain) return refuse(403, -32600, `${network} is not enabled for this app.`)
+    const chain = chains.find(({ chainId }) => chainId === knownChain.id)
 
     if (isNft) {
       const owner = query.get('owner') ?? ''

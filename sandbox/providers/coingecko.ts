@@ -100,11 +100,11 @@ export function fakeCoinGecko(market: MadeUpMarket, now: () => number): FakeServ
 
   const search = ({ query }: FakeRequest): ProviderReply => {
     const text = (query.get('query') ?? '').toLowerCase()
-    const found = rankCoins().filter(({ coin: { id, symbol, name } }) =>
+    const matches = rankCoins().filter(({ coin: { id, symbol, name } }) =>
       [id, symbol, name].some((word) => word.toLowerCase().includes(text)),
     )
     return ok({
-      coins: found.map(({ coin: { id, symbol, name }, rank }) => ({
+      coins: matches.map(({ coin: { id, symbol, name }, rank }) => ({
         id,
         name,
         api_symbol: id,

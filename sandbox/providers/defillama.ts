@@ -28,8 +28,8 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): FakeServ
   const replyForCoins = (names: string, tell: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
     const coins = names.split(',').flatMap((name) => {
       const coin = findCoin(name)
-      const told = coin && tell(coin)
-      return told ? [[name, { symbol: coin.symbol.toUpperCase(), confidence: CONFIDENCE, ...told }]] : []
+      const price = coin && tell(coin)
+      return price ? [[name, { symbol: coin.symbol.toUpperCase(), confidence: CONFIDENCE, ...price }]] : []
     })
     return { status: 200, body: { coins: Object.fromEntries(coins) } }
   }

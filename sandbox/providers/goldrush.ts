@@ -17,9 +17,9 @@ export function fakeGoldRush(chains: readonly IndexedChain[]): FakeService {
   return createFakeService('/goldrush', async ({ parts, headers }) => {
     if (headers.authorization !== `Bearer ${GOLDRUSH_KEY}`) return refuse(401, 'No valid API key was provided.')
     const [chainName, , wallet = '', list] = parts
-    const known = CHAINS.find(({ key }) => key === chainName)
-    if (!known) return refuse(404, 'Chain not found (made up)')
-    const chain = chains.find(({ chainId }) => chainId === known.id)
+    const knownChain = CHAINS.find(({ key }) => key === chainName)
+    if (!knownChain) return refuse(404, 'Chain not found (made up)')
+    const chain = chains.find(({ chainId }) => chainId === knownChain.id)
     const items = chain && isAddress(wallet, { strict: false }) ? await itemsOf(chain, wallet, list) : []
     if (!items) return refuse(404, 'No such list (made up)')
     const data = { address: wallet, chain_name: chainName, updated_at: new Date().toISOString(), items }

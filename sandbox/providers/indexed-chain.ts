@@ -7,7 +7,7 @@ import type { LocalChain } from '../chains.ts'
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'tokens' | 'unlisted' | 'collectibles'>
 
 /** Token with a wallet's balance; null if `balanceOf` reverts. */
-type HeldToken = LocalToken & { readonly balance: bigint | null }
+type TokenBalance = LocalToken & { readonly balance: bigint | null }
 
 const DATA_URI = 'data:application/json;base64,'
 const abi = parseAbi([
@@ -24,7 +24,7 @@ export function readCoinBalance(chain: IndexedChain, wallet: Address): Promise<b
 }
 
 /** Reads a wallet's balances of the chain's unlisted tokens (tokens that no token list contains), in their smallest units. */
-export function readUnlistedBalances(chain: IndexedChain, wallet: Address): Promise<HeldToken[]> {
+export function readUnlistedBalances(chain: IndexedChain, wallet: Address): Promise<TokenBalance[]> {
   return readTokenBalances(chain, chain.unlisted ?? [], wallet)
 }
 
@@ -33,7 +33,7 @@ export function readTokenBalances(
   chain: IndexedChain,
   tokens: readonly LocalToken[],
   wallet: Address,
-): Promise<HeldToken[]> {
+): Promise<TokenBalance[]> {
   const client = clientOf(chain)
   return Promise.all(
     tokens.map(async (token) => ({

@@ -75,8 +75,8 @@ export function fakeMerkl(options: {
   /** Returns an account's claimed amount, which may be minutes old, as in the real Merkl API. */
   const claimedOf = async (chain: RewardedChain, account: Address, token: Address) => {
     const key = [chain.chainId, account, token].join().toLowerCase()
-    const known = claimed.get(key)
-    if (known && now() - known.at < rewards.settings.claimedLagSeconds * 1000) return known.amount
+    const cachedClaim = claimed.get(key)
+    if (cachedClaim && now() - cachedClaim.at < rewards.settings.claimedLagSeconds * 1000) return cachedClaim.amount
     const amount = await rewards.readClaimed(chain.chainId, account, token)
     claimed.set(key, { amount, at: now() })
     return amount

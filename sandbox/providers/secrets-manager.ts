@@ -42,9 +42,9 @@ export function fakeSecretsManager(secrets: Record<string, unknown>): RequestHan
       if (!isKnown) return undefined
       return action === 'PutSecretValue' ? store(Name, SecretString) : read(Name)
     }
-    const told = answer()
+    const secretJson = answer()
     const contentType = 'application/x-amz-json-1.1'
-    if (told) return { status: 200, body: told, contentType }
+    if (secretJson) return { status: 200, body: secretJson, contentType }
     const refusal = isKnown ? EXISTS : ABSENT
     return { status: 400, body: refusal, contentType }
   }

@@ -48,7 +48,7 @@ export type Queue = {
   /** Dead-letter queue, to which messages move after `mostReceives` receives. */
   readonly deadLetters: Queue | undefined
   readonly mostReceives: number
-  readonly keptMs: number
+  readonly retentionMs: number
   messages: Message[]
   /** Epoch milliseconds at which a pending purge deletes all messages, even messages sent meanwhile. */
   emptyAt: number | undefined
@@ -69,7 +69,7 @@ type MoveTask = {
 export const ACCOUNT_ID = '000000000000'
 const REGION = 'eu-west-1'
 /** Default number of days for which SQS keeps a message. */
-const KEPT_DAYS = 4
+const DEFAULT_RETENTION_DAYS = 4
 /** Duration of a purge in milliseconds. SQS rejects further purges until the purge ends. */
 const PURGE_MS = 60_000
 /** Maximum milliseconds for which a message can stay hidden after a receive. */
@@ -97,8 +97,8 @@ export function createBroker({
   const tasks: MoveTask[] = []
 
   function forgetOld(queue: Queue): void {
-    const keptFrom = now() - queue.keptMs
-    queue.messages = queue.messages.filter(({ sentAt }) => sentAt >= keptFrom)
+    const oldestSentAt = now() - queue.retentionMs
+    queue.messages = queue.messages.filter(({ sentAt }) => sentAt >= oldestSentAt)
   }
 
   function add(
@@ -166,12 +166,12 @@ export function createBroker({
       {
         deadLetters,
         mostReceives = Number.POSITIVE_INFINITY,
-        keptDays = KEPT_DAYS,
-      }: { deadLetters?: Queue | undefined; mostReceives?: number | undefined; keptDays?: number } = {},
+        retentionDays = DEFAULT_RETENTION_DAYS,
+      }: { deadLetters?: Queue | undefined; mostReceives?: number | undefined; retentionDays?: number } = {},
     ): Queue {
       const arn = `arn:aws:sqs:${REGION}:${ACCOUNT_ID}:${name}`
-      const keptMs = keptDays * DAY_MS
-      const of = { deadLetters, mostReceives, keptMs }
+      const retentionMs = retentionDays * DAY_MS
+      const of = { deadLetters, mostReceives, retentionMs }
       const queue: Queue = { name, arn, visibilitySeconds, ...of, messages: [], emptyAt: undefined }
       queues.set(name, queue)
       return queue
@@ -215,10 +215,10 @@ export function createBroker({
         ({ visibleAt }) => visibleAt <= now() && !(missedShare > 0 && random() < missedShare),
       )
       const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
-      const given = lies.shortBatches ? Math.min(room, 1 + Math.floor(random() * most)) : room
+      const batchSize = lies.shortBatches ? Math.min(room, 1 + Math.floor(random() * most)) : room
       const chosen = visible
         .sort((a, b) => noise(a) - noise(b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
-        .slice(0, Math.max(0, given))
+        .slice(0, Math.max(0, batchSize))
       return chosen.filter((message) => {
         if (queue.deadLetters && message.receives >= queue.mostReceives) {
           queue.messages = queue.messages.filter((other) => other !== message)

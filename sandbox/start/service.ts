@@ -48,10 +48,10 @@ if (parentPort) {
 
 function forward(request: IncomingMessage, response: ServerResponse, url: string): void {
   const { method, headers } = request
-  const asked = askServer(new URL(request.url ?? '/', url), { method, headers }, (answer) => {
+  const forwarded = askServer(new URL(request.url ?? '/', url), { method, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers)
     answer.pipe(response)
   })
-  asked.once('error', () => response.writeHead(502).end())
-  request.pipe(asked)
+  forwarded.once('error', () => response.writeHead(502).end())
+  request.pipe(forwarded)
 }

@@ -40,7 +40,7 @@ const OperationInput = z.object({
 })
 
 const NEEDS: {
-  readonly [service in keyof AwsServices]: (operation: string, asked: z.output<typeof OperationInput>) => Needs
+  readonly [service in keyof AwsServices]: (operation: string, input: z.output<typeof OperationInput>) => Needs
 } = {
   dynamodb(operation, { TableName, IndexName, RequestItems, TransactItems }) {
     const index = IndexName ? `/index/${IndexName}` : ''
@@ -124,10 +124,10 @@ function isService(text: string): text is keyof AwsServices {
 
 /** Returns AWS's response to a request without permission. SQS writes the action in lower case. */
 function denial(service: keyof AwsServices, principal: string, action: string, resource: string): HttpResponse {
-  const told = service === 'sqs' ? action.toLowerCase() : action
+  const deniedAction = service === 'sqs' ? action.toLowerCase() : action
   const message =
-    `User: ${principal} is not authorized to perform: ${told} on resource: ${resource} ` +
-    `because no identity-based policy allows the ${told} action`
+    `User: ${principal} is not authorized to perform: ${deniedAction} on resource: ${resource} ` +
+    `because no identity-based policy allows the ${deniedAction} action`
   return refusal(service, 'AccessDeniedException', message)
 }
 

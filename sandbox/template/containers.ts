@@ -56,7 +56,7 @@ const RUNTIME = new URL(
 const MAX_ANSWER_BYTES = 6 * 1024 * 1024
 /** Maximum number of idle containers; each is a thread with about 30 MB. */
 const MAX_IDLE = 12
-const KEPT_LOG_LINES = 1_000
+const MAX_LOG_LINES = 1_000
 
 /** Creates a pool of containers that run Lambda functions. If too many containers are idle, the pool ends the one that was idle longest. */
 export function createContainers(): Containers {
@@ -89,16 +89,16 @@ export function createContainers(): Containers {
     for (const stream of [worker.stdout, worker.stderr]) {
       stream.on('data', (text) => {
         lines.push(String(text))
-        lines.splice(0, lines.length - KEPT_LOG_LINES)
+        lines.splice(0, lines.length - MAX_LOG_LINES)
       })
     }
     await messageOf(worker)
     return worker
   }
   const take = ({ name }: LambdaFunction) => {
-    const found = idle.findLast((one) => one.name === name)
-    idle = idle.filter((one) => one !== found)
-    return found?.worker
+    const container = idle.findLast((one) => one.name === name)
+    idle = idle.filter((one) => one !== container)
+    return container?.worker
   }
   const keep = (name: string, worker: Worker) => {
     idle.push({ name, worker })

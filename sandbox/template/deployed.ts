@@ -48,8 +48,8 @@ export function deploy(stacks: readonly SynthesizedStack[], sqsUrl: string): Res
   const kinds = kindsAt(sqsUrl)
   const nameOf = ({ name, template }: SynthesizedStack, logicalId: string) => {
     const { Type = '', Properties = {} } = template.Resources[logicalId] ?? {}
-    const given = Properties[kinds[Type]?.nameProperty ?? '']
-    return typeof given === 'string' ? given : generatedName(name, logicalId)
+    const declaredName = Properties[kinds[Type]?.nameProperty ?? '']
+    return typeof declaredName === 'string' ? declaredName : generatedName(name, logicalId)
   }
   const all = stacks.flatMap((stack) =>
     Object.entries(stack.template.Resources).map(([logicalId, resource]) => {

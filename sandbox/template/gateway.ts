@@ -91,23 +91,23 @@ export async function startHttpApi(deployed: ResourceFinder, invoke: FunctionInv
     if (!isOwnHost(request)) return refuse(response, 403, 'Forbidden')
     for (const [name, value] of corsHeaders(cors, headers.origin)) response.setHeader(name, value)
     const url = urlOf(request)
-    const found = findRoute(routes, method, url.pathname)
-    if (!found && isPreflight(request)) {
+    const match = findRoute(routes, method, url.pathname)
+    if (!match && isPreflight(request)) {
       for (const [name, value] of preflightHeaders(cors, headers.origin)) response.setHeader(name, value)
       response.writeHead(204).end()
       return
     }
     const body = await readBody(request, MAX_BODY_BYTES)
     if (!body) return refuse(response, 413, 'Request Entity Too Large')
-    if (!found) return refuse(response, 404, 'Not Found')
-    const { key, name } = found.route
+    if (!match) return refuse(response, 404, 'Not Found')
+    const { key, name } = match.route
     if (!mayInvoke(name, key)) return refuse(response, 500, 'Internal Server Error')
     const reply = Reply.safeParse(
-      await invoke(name, toEvent(request, url, body, { requestId, ...found })).catch(() => undefined),
+      await invoke(name, toEvent(request, url, body, { requestId, ...match })).catch(() => undefined),
     )
     if (!reply.success) return refuse(response, 500, 'Internal Server Error')
-    const { statusCode, headers: told, ...content } = reply.data
-    for (const [header, value] of Object.entries(told)) response.setHeader(header, String(value))
+    const { statusCode, headers: replyHeaders, ...content } = reply.data
+    for (const [header, value] of Object.entries(replyHeaders)) response.setHeader(header, String(value))
     response.writeHead(statusCode).end(bytesOf(content))
   }
 

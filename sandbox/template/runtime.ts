@@ -11,8 +11,8 @@ parentPort?.on('message', async ({ event, requestId, timeoutMs, trace }: Invocat
   // The AWS SDK reads the trace id from this variable.
   process.env['_X_AMZN_TRACE_ID'] = trace
   const endsAt = Date.now() + timeoutMs
-  const told = { ...context, awsRequestId: requestId, getRemainingTimeInMillis: () => endsAt - Date.now() }
-  parentPort?.postMessage(await outcomeOf(async () => work(JSON.parse(event), told)))
+  const lambdaContext = { ...context, awsRequestId: requestId, getRemainingTimeInMillis: () => endsAt - Date.now() }
+  parentPort?.postMessage(await outcomeOf(async () => work(JSON.parse(event), lambdaContext)))
 })
 parentPort?.postMessage('loaded')
 

@@ -104,11 +104,13 @@ async function readByMulticall(client: Client, vaults: readonly Vault[]): Promis
 
 /** Reads a chain's vaults with the official SDK if it supports them, and all other vaults by multicall. */
 async function readBySdk(client: Client, vaults: readonly Vault[]): Promise<void> {
-  const { known = [], others = [] } = Object.groupBy(vaults, (vault) => ('pendingSilo' in vault ? 'known' : 'others'))
+  const { supported = [], others = [] } = Object.groupBy(vaults, (vault) =>
+    'pendingSilo' in vault ? 'supported' : 'others',
+  )
   await Promise.all([
     readByOfficialSdk(
       client,
-      known.map(({ address }) => address),
+      supported.map(({ address }) => address),
     ),
     readByMulticall(client, others),
   ])
@@ -149,13 +151,13 @@ function listEvent(apiKey: string) {
   }
 }
 
-function readersOf(given: BenchVaults): Record<Reader, () => Promise<unknown>> {
-  const chains = Object.entries(given.urls).map(([chainId, url]) => ({
+function readersOf(benchVaults: BenchVaults): Record<Reader, () => Promise<unknown>> {
+  const chains = Object.entries(benchVaults.urls).map(([chainId, url]) => ({
     client: clientOf(Number(chainId), url),
-    vaults: given.vaults.filter((vault) => vault.chainId === Number(chainId)),
+    vaults: benchVaults.vaults.filter((vault) => vault.chainId === Number(chainId)),
   }))
   return {
-    list: () => readList(given),
+    list: () => readList(benchVaults),
     'viem multicall': () => Promise.all(chains.map(({ client, vaults }) => readByMulticall(client, vaults))),
     'official SDK': () => Promise.all(chains.map(({ client, vaults }) => readBySdk(client, vaults))),
   }
@@ -176,9 +178,9 @@ reportToParent(
   async () => {},
   async (message) => {
     // The cast: the script bench.ts sends no other messages.
-    const asked = message as { readonly given: BenchVaults } | { readonly reader: Reader }
-    if ('reader' in asked) return measure(asked.reader)
-    readers = readersOf(asked.given)
+    const command = message as { readonly benchVaults: BenchVaults } | { readonly reader: Reader }
+    if ('reader' in command) return measure(command.reader)
+    readers = readersOf(command.benchVaults)
     return 'ready'
   },
 )

@@ -150,8 +150,8 @@ function computeUnits({ rpc }: Counts): number {
   return sumOver(rpc, (method) => units[method])
 }
 
-function sumOver(asked: Readonly<Record<string, number>>, price: (name: string) => number | undefined): number {
-  return Object.entries(asked).reduce((total, [name, count]) => {
+function sumOver(counts: Readonly<Record<string, number>>, price: (name: string) => number | undefined): number {
+  return Object.entries(counts).reduce((total, [name, count]) => {
     const one = price(name)
     if (one === undefined) throw new Error(`There is no price of ${name} (scripts/cost/prices.ts).`)
     return total + one * count
@@ -303,12 +303,12 @@ export function billUsers({ endpoints: counted, event, stage }: CountsFile, user
 
 /** Returns the requests and resources that this many registered users need in the busiest second. */
 export function busiestSecond({ endpoints: counted }: CountsFile, users: number) {
-  const asked = Object.entries(REQUESTS_PER_OPEN).flatMap(([name, perOpen]) => {
+  const loads = Object.entries(REQUESTS_PER_OPEN).flatMap(([name, perOpen]) => {
     const counts = counted[name]
     return counts ? [{ counts, requests: users * APP_OPENS_IN_PEAK_SECOND * perOpen }] : []
   })
   const sum = (of: (counts: Counts, startMs: number, body: number) => number) =>
-    asked.reduce((total, { counts, requests }) => {
+    loads.reduce((total, { counts, requests }) => {
       const { body } = counts.bytes
       return total + requests * averageOf(counts, (one, startMs) => of(one, startMs, body))
     }, 0)

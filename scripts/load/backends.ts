@@ -30,7 +30,7 @@ const { admin, chains, dynamo } = backends
 const nodes = await Promise.all(
   chains.map(({ rpcUrl }) => startProcess<string>(new URL('node.ts', import.meta.url), [rpcUrl])),
 )
-backends.setRpcUrls(Object.fromEntries(chains.map(({ chainId }, i) => [chainId, [nodes[i]?.told ?? '']])))
+backends.setRpcUrls(Object.fromEntries(chains.map(({ chainId }, i) => [chainId, [nodes[i]?.firstMessage ?? '']])))
 const vaults = chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address })))
 const { clientId } = await seedClient(admin, { name: 'load', vaults })
 const { text: apiKey } = await issueKey(admin, { clientId, name: 'load', limits: { ...DEFAULT_LIMITS, rate: RATE } })
@@ -40,8 +40,13 @@ const cache = sharedCache({ table: answers, now: Date.now })
 await fillMarket(cache, TOKENS)
 for (const { chainId } of chains) await cache.put(campaignsKey(chainId), {})
 
-const told: BackendsDescription = { environment: backends.environment, apiKey, vaults: vaults.length, tokens: TOKENS }
-reportToParent(told, async () => {
+const description: BackendsDescription = {
+  environment: backends.environment,
+  apiKey,
+  vaults: vaults.length,
+  tokens: TOKENS,
+}
+reportToParent(description, async () => {
   await Promise.all(nodes.map((node) => node.stop()))
   await backends.stop()
 })

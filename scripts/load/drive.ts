@@ -47,8 +47,8 @@ export async function driveLoad(targets: readonly Target[], seconds: number): Pr
 }
 
 /** Reads the JSON of a response. Throws if its status is not 200. */
-export async function readAnswer({ url, headers: asked }: Target): Promise<unknown> {
-  const { status, headers, bytes, text } = await sendHttpRequest(url, { method: 'GET', headers: asked })
+export async function readAnswer({ url, headers: requestHeaders }: Target): Promise<unknown> {
+  const { status, headers, bytes, text } = await sendHttpRequest(url, { method: 'GET', headers: requestHeaders })
   if (status !== 200) throw new Error(`${url} answers ${status} ${text}`)
   return JSON.parse(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : text)
 }

@@ -25,10 +25,10 @@ export async function fillMarket(cache: Pick<SharedCache, 'get' | 'put'>, tokens
   const rates = CURRENCIES.map((currency) => [currency, { now: 1.1, dayAgo: 1.09 }])
   await cache.put(EXCHANGE_RATES_KEY, { ...Object.fromEntries(rates), ...cached.rates?.value })
   for (const [place, { key }] of CHAINS.entries()) {
-    const known = cached[`tokens ${key}`]?.value ?? []
+    const knownTokens = cached[`tokens ${key}`]?.value ?? []
     const all = Math.round(((place + 1) * tokens) / CHAINS.length) - Math.round((place * tokens) / CHAINS.length)
-    const added = Array.from({ length: all - known.length }, (_, index) => buildToken(key, index))
-    await cache.put(tokensKey(key), [...known, ...added])
+    const added = Array.from({ length: all - knownTokens.length }, (_, index) => buildToken(key, index))
+    await cache.put(tokensKey(key), [...knownTokens, ...added])
     const prices = added.map(({ address }, index) => [
       address,
       { now: 1.5 * (index + 1), dayAgo: 1.4 * (index + 1), at: Date.now() },

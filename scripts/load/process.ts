@@ -2,9 +2,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
 /** Child process of a script. It responds to each message, and ends when its parent process ends. */
-export type ChildProcessHandle<Told> = {
+export type ChildProcessHandle<FirstMessage> = {
   /** First message of the child process, which it sends when it is ready. */
-  readonly told: Told
+  readonly firstMessage: FirstMessage
   /** Returns the milliseconds of CPU time that the child process used since the last call. */
   readonly cpu: () => Promise<number>
   /** Sends a message to the child process and returns its response. The child's own file defines the types of both. */
@@ -18,11 +18,11 @@ const MAX_COMPLAINT = 2_000
  * Starts a file as a child process with these environment variables, and waits for its first message. Discards stdout. Throws an Error with
  * the child's stderr if the child ends before it responds.
  */
-export async function startProcess<Told>(
+export async function startProcess<FirstMessage>(
   file: URL,
   args: readonly string[] = [],
   environment: Readonly<Record<string, string>> = {},
-): Promise<ChildProcessHandle<Told>> {
+): Promise<ChildProcessHandle<FirstMessage>> {
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, ...environment }
   const child = fork(file, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
@@ -43,14 +43,14 @@ export async function startProcess<Told>(
       answered.abort()
     }
   }
-  const ready: Told = await nextMessage()
+  const ready: FirstMessage = await nextMessage()
   const ask = <Answer>(message: object | 'cpu') => {
     const answer = nextMessage<Answer>()
     child.send(message)
     return answer
   }
   return {
-    told: ready,
+    firstMessage: ready,
     cpu: () => ask<number>('cpu'),
     ask,
     async stop() {
@@ -62,11 +62,11 @@ export async function startProcess<Told>(
 }
 
 /**
- * Sends `told` to the parent process as the first message, then responds to the parent's messages. Responds to `cpu` with CPU milliseconds,
+ * Sends `firstMessage` to the parent process as the first message, then responds to the parent's messages. Responds to `cpu` with CPU milliseconds,
  * and to any other message with the result of `answer`. Calls `stop` when the parent ends.
  */
 export function reportToParent(
-  told: unknown,
+  firstMessage: unknown,
   stop: () => Promise<unknown>,
   answer?: (message: unknown) => Promise<unknown>,
 ): void {
@@ -81,5 +81,5 @@ export function reportToParent(
     process.send?.((user + system) / 1000)
   })
   process.once('disconnect', () => void stop().finally(() => process.exit()))
-  process.send?.(told)
+  process.send?.(firstMessage)
 }

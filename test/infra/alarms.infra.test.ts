@@ -161,10 +161,10 @@ test('Alarms for records and for signed responses go off if one of a chain’s t
   try {
     const { key, address: vaultAddress } = lagoon
     const body = { chainId: BASE, vaultAddress, userAddress: USERS[0].address, amount: '1000000' }
-    const asked = await logsOf(() => cold.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', { key, body }))
+    const logs = await logsOf(() => cold.service.call('POST', '/defi-vaults/v1/defi/vault/deposit', { key, body }))
     const ran = await runBase()
     const cloud = after()
-    play(cloud, 'vaults/deposit', asked, times(3))
+    play(cloud, 'vaults/deposit', logs, times(3))
     expect(alarmsOf(cloud)).toEqual(['api/nodesdisagreeonwhatissigned'])
     play(cloud, 'jobs/refresh-chain', { ...ran, failed: false }, times(3))
     expect(alarmsOf(cloud)).toEqual(['api/nodesdisagreeonwhatissigned', 'jobs/nodesdisagreeonwhatisrecorded'])

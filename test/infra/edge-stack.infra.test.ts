@@ -86,16 +86,16 @@ const without = (rule: string) =>
     properties['Rules'] = (properties['Rules'] as { Name: string }[]).filter(({ Name }) => Name !== rule)
   })
 
-type Asked = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string }
+type OriginRequest = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
 /** Simulates CloudFront (the edge) in front of an origin. The origin records its requests and responds as a function does. */
 async function run(of: readonly SynthesizedStack[] = stacks) {
-  const asked: Asked[] = []
+  const requests: OriginRequest[] = []
   const clock = { now: 1_000_000 }
   const originUrl = await startTestServer(async (request, response) => {
     const { url: path = '', headers, method } = request
-    asked.push({ path, headers, body: String(await readBody(request, 100_000)) })
-    const body = JSON.stringify({ number: asked.length, of: headers['x-join-key'] ?? null, text: 'x'.repeat(2000) })
+    requests.push({ path, headers, body: String(await readBody(request, 100_000)) })
+    const body = JSON.stringify({ number: requests.length, of: headers['x-join-key'] ?? null, text: 'x'.repeat(2000) })
     const isDocument = path.startsWith('/openapi.json')
     response.setHeader('cache-control', isDocument ? 'public, max-age=300' : 'no-store')
     response.setHeader('content-digest', digestOf(body))
@@ -121,7 +121,7 @@ async function run(of: readonly SynthesizedStack[] = stacks) {
     for (let time = 0; time < times; time += 1) statuses.push((await ask(path, headers, options)).status)
     return statuses
   }
-  return { asked, ask, askOften, clock }
+  return { requests, ask, askOften, clock }
 }
 
 function digestOf(body: string): string {
@@ -178,7 +178,7 @@ describe('The stack of the edge', () => {
 
 describe('A request through the edge', () => {
   test('reaches the API unchanged, at the API’s host, with the edge’s key and the caller’s address', async () => {
-    const { asked, ask } = await run()
+    const { requests, ask } = await run()
     const sent = {
       authorization: 'Bearer s',
       'x-join-key': 'k',
@@ -189,43 +189,44 @@ describe('A request through the edge', () => {
     const forged = { [EDGE_HEADER]: 'a guess', 'x-forwarded-for': '10.0.0.1', [VIEWER_HEADER]: '203.0.113.9' }
     const path = '/auth/./sessions//../a%2Fb/%2e?b=c&b=d'
     const body = '{"amount":"1"}'
-    const told = await ask(path, { ...sent, ...forged, connection: 'keep-alive' }, { method: 'POST', body })
-    expect(told.status).toBe(201)
-    expect(asked).toMatchObject([
+    const response = await ask(path, { ...sent, ...forged, connection: 'keep-alive' }, { method: 'POST', body })
+    expect(response.status).toBe(201)
+    expect(requests).toMatchObject([
       {
         ...{ path, body },
         headers: { ...sent, host: HOST, [EDGE_HEADER]: KEY, 'x-forwarded-for': '10.0.0.1, 203.0.113.9' },
       },
     ])
-    expect(asked[0]?.headers).not.toHaveProperty(VIEWER_HEADER)
+    expect(requests[0]?.headers).not.toHaveProperty(VIEWER_HEADER)
   })
 
   test('with a body is refused for GET', async () => {
-    const { ask, asked } = await run()
+    const { ask, requests } = await run()
     expect((await ask('/vaults', {}, { body: '{}' })).status).toBe(403)
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   test('gets the function’s exact bytes, whatever encodings its caller accepts', async () => {
     const { ask } = await run()
-    const told = await ask('/vaults', { 'accept-encoding': 'gzip, br' })
-    expect(told.headers).not.toHaveProperty('content-encoding')
-    expect(told.headers['content-digest']).toBe(digestOf(told.text))
+    const response = await ask('/vaults', { 'accept-encoding': 'gzip, br' })
+    expect(response.headers).not.toHaveProperty('content-encoding')
+    expect(response.headers['content-digest']).toBe(digestOf(response.text))
   })
 
   test('is never cached, even after a failure', async () => {
-    const { asked, ask } = await run()
+    const { requests, ask } = await run()
     for (const path of ['/vaults', '/vaults', '/gone', '/gone']) await ask(path)
-    expect(asked).toHaveLength(4)
+    expect(requests).toHaveLength(4)
     const unreported = change('AWS::CloudFront::Distribution', (properties) => {
       // The cast is safe because the stack has only one distribution, and it has this field.
       ;(properties as Behaviors).DistributionConfig.CustomErrorResponses = []
     })
     const keeping = await run(unreported)
     for (const key of ['one', 'two']) await keeping.ask('/gone', { 'x-join-key': key })
-    expect(keeping.asked, 'CloudFront keeps a failure for ten seconds, for everybody, unless it is told').toHaveLength(
-      1,
-    )
+    expect(
+      keeping.requests,
+      'CloudFront keeps a failure for ten seconds, for everybody, unless it is told',
+    ).toHaveLength(1)
     const optimized = await run(
       change('AWS::CloudFront::Distribution', (properties) => {
         // The cast is safe because the stack has only one distribution, and it has this field.
@@ -234,19 +235,21 @@ describe('A request through the edge', () => {
       }),
     )
     for (const key of ['one', 'two']) await optimized.ask('/positions', { 'x-join-key': key })
-    expect(optimized.asked, "one client would get what another asked for by CloudFront's usual policy").toHaveLength(1)
+    expect(optimized.requests, "one client would get what another asked for by CloudFront's usual policy").toHaveLength(
+      1,
+    )
   })
 
   test('for public data is cached by origin for the time that the response allows', async () => {
-    const { asked, ask, clock } = await run()
+    const { requests, ask, clock } = await run()
     const page = { origin: 'https://wallet.vaultline.app' }
     for (const headers of [{}, { 'x-join-key': 'k' }, page, page]) await ask('/openapi.json', headers)
-    expect(asked).toHaveLength(2)
+    expect(requests).toHaveLength(2)
     clock.now += 299_000
     expect((await ask('/openapi.json')).headers).toMatchObject({ age: '299' })
     clock.now += 2_000
     await ask('/openapi.json')
-    expect(asked).toHaveLength(3)
+    expect(requests).toHaveLength(3)
     expect(
       (await ask('/openapi.json', {}, { method: 'POST' })).status,
       'also what it cannot do is the API to say',
@@ -266,7 +269,7 @@ describe('The firewall refuses', () => {
   const server = (number: number) => `198.51.100.${number}`
 
   test('a key’s requests above the highest rate, from any addresses, in the functions’ error format', async () => {
-    const { ask, clock, asked } = await run()
+    const { ask, clock, requests } = await run()
     const from = (number: number) => keyed('one', `192.0.2.${number}`)
     for (let number = 0; number < 30; number += 1) expect((await ask('/vaults', from(number))).status).toBe(200)
     const refused = await ask('/vaults', from(99))
@@ -286,7 +289,7 @@ describe('The firewall refuses', () => {
       message: expect.any(String),
     })
     expect((await ask('/vaults', keyed('two', '192.0.2.99'))).status, 'another key').toBe(200)
-    expect(asked).toHaveLength(31)
+    expect(requests).toHaveLength(31)
     clock.now += 61_000
     expect((await ask('/vaults', from(99))).status).toBe(200)
   })

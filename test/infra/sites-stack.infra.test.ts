@@ -103,7 +103,7 @@ function copies({ ofType }: Awaited<ReturnType<typeof readStage>>, outdir: strin
         return readdirSync(source, { recursive: true, encoding: 'utf8' }).flatMap((path) => {
           if (!statSync(join(source, path)).isFile()) return []
           const text = readFileSync(join(source, path), 'utf8')
-          const content = markers.reduce((made, [marker, value]) => made.replaceAll(marker, value), text)
+          const content = markers.reduce((filled, [marker, value]) => filled.replaceAll(marker, value), text)
           const place = join(copy.DestinationBucketName, copy.DestinationBucketKeyPrefix ?? '', path)
           return [[place, [content, copy.SystemMetadata['cache-control']]] as const]
         })
@@ -234,7 +234,9 @@ describe('A stage with both sites', async () => {
 
   test('lets browsers keep files with a hash in their name, and revalidate all others', () => {
     const forEver = 'public, max-age=31536000, immutable'
-    expect(Object.fromEntries(Object.entries(copied).map(([path, [, kept]]) => [path, kept]))).toMatchObject({
+    expect(
+      Object.fromEntries(Object.entries(copied).map(([path, [, cacheControl]]) => [path, cacheControl])),
+    ).toMatchObject({
       'sites/ReferenceFiles/docs/assets/app.1a2b.js': forEver,
       'sites/ReferenceFiles/docs/index.html': 'no-cache',
       'sites/ReferenceFiles/docs/guides/deposits.md': 'no-cache',

@@ -178,7 +178,7 @@ describe.each(STAGES)('%s', (stage) => {
 
   test('has exactly the resources that the contracts need', () => {
     const byType = Map.groupBy(Object.values(resources), ({ Type }) => Type)
-    expect(Object.fromEntries([...byType].map(([type, found]) => [type, found.length]))).toEqual({
+    expect(Object.fromEntries([...byType].map(([type, resources]) => [type, resources.length]))).toEqual({
       'AWS::ApiGatewayV2::Api': 1,
       'AWS::ApiGatewayV2::Stage': 1,
       'AWS::Lambda::Function': CONTRACTS.length,
@@ -265,7 +265,7 @@ describe.each(STAGES)('%s', (stage) => {
       )
       return roles.length > 1 ? roles : roles[0]
     }
-    const found = deployers.map((id) => [
+    const roles = deployers.map((id) => [
       ofType('AWS::IAM::Role')[id],
       ofType('AWS::IAM::Policy')[`${id}DefaultPolicy`],
     ])
@@ -301,8 +301,8 @@ describe.each(STAGES)('%s', (stage) => {
         },
       },
     ])
-    expect(found).toMatchObject(environment.deployedFrom ? expected : [])
-    expect(found).toHaveLength(environment.deployedFrom ? 2 : 0)
+    expect(roles).toMatchObject(environment.deployedFrom ? expected : [])
+    expect(roles).toHaveLength(environment.deployedFrom ? 2 : 0)
   })
 
   test('can hold 60 endpoints and 50 chains, with no stack near CloudFormation’s 500 resources', () => {
@@ -344,16 +344,16 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test('calls API Gateway one by one at the first deploy, far below ten times a second', () => {
-    const asked = stacks.flatMap(({ name, template }) =>
+    const resources = stacks.flatMap(({ name, template }) =>
       Object.entries(template.Resources).flatMap(([id, { Type, Properties }]) =>
         Type.startsWith('AWS::ApiGatewayV2::') ? [{ name, id, Type, Properties }] : [],
       ),
     )
-    expect(asked.map(({ name, Type }) => [name, Type])).toEqual([
+    expect(resources.map(({ name, Type }) => [name, Type])).toEqual([
       ['api', 'AWS::ApiGatewayV2::Api'],
       ['api', 'AWS::ApiGatewayV2::Stage'],
     ])
-    expect(asked[1]?.Properties['ApiId'], 'the second waits for the first').toEqual({ Ref: asked[0]?.id })
+    expect(resources[1]?.Properties['ApiId'], 'the second waits for the first').toEqual({ Ref: resources[0]?.id })
   })
 
   test('reads no exports of another stack', () => {
@@ -411,12 +411,12 @@ describe.each(STAGES)('%s', (stage) => {
 
   test.each(CONTRACTS)('%s has the variables that its contract requests', (name, contract) => {
     const variables = Object.keys(listUses(contract)).map((resource) => RESOURCES[resource as Resource])
-    const asked = variables.map((variable) => [variable, valuesOf(stage)[variable]])
+    const expected = variables.map((variable) => [variable, valuesOf(stage)[variable]])
     if (edge && 'caller' in contract) {
-      asked.push(['EDGE', JSON.stringify({ keys: edge.keys, isOnlyWay: edge.isOnlyWay })])
+      expected.push(['EDGE', JSON.stringify({ keys: edge.keys, isOnlyWay: edge.isOnlyWay })])
     }
     const environment = ofType('AWS::Lambda::Function')[`${idOf(name)}Function`]?.['Environment']
-    expect(environment).toEqual(asked.length > 0 ? { Variables: Object.fromEntries(asked) } : undefined)
+    expect(environment).toEqual(expected.length > 0 ? { Variables: Object.fromEntries(expected) } : undefined)
   })
 
   test.each(CONTRACTS)('%s has only the permissions that its contract uses', (name, contract) => {
@@ -631,13 +631,13 @@ describe.each(STAGES)('%s', (stage) => {
   })
 
   test.each(QUEUE_KEYS)('the queue %s is protected and keeps failed messages for two weeks', (key) => {
-    const { name, visibilitySeconds, maxReceives, keptDays } = QUEUES[key]
+    const { name, visibilitySeconds, maxReceives, retentionDays } = QUEUES[key]
     const deadLetters = `shared/${key}deadletters`
     expect(resources[`shared/${key}`]).toEqual({
       Type: 'AWS::SQS::Queue',
       Properties: {
         QueueName: `vaultline-${stage}-${name}`,
-        MessageRetentionPeriod: keptDays * 86_400,
+        MessageRetentionPeriod: retentionDays * 86_400,
         RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: maxReceives },
         SqsManagedSseEnabled: true,
         VisibilityTimeout: visibilitySeconds,

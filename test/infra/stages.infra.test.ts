@@ -98,8 +98,8 @@ describe("The operator's file of stages", () => {
     ['everybody as a server', 'dev', { edge: { ...OWN.prod.edge, servers: ['0.0.0.0/0'] } }, 'servers'],
     ['an unknown field', 'dev', { alarmMail: 'me@vaultline.app' }, 'alarmMail'],
     ['a field of the relying party that is not there', 'prod', { relyingParty: { id: 'vaultline.app' } }, 'name'],
-  ] as const)('is refused with %s', (_, stage, changes, told) => {
-    expect(problemOf(stage, changes)).toContain(told)
+  ] as const)('is refused with %s', (_, stage, changes, problem) => {
+    expect(problemOf(stage, changes)).toContain(problem)
   })
 
   test('prevents the synthesis of an invalid stage', () => {

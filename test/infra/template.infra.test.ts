@@ -136,7 +136,7 @@ async function smoke({ url }: { readonly url: string }, apiKey: string): Promise
   const env = { ...process.env, API_KEY: apiKey }
   const { stdout } = await promisify(execFile)(process.execPath, command, { env }).catch((error) => error)
   const lines = [...String(stdout).matchAll(/^(ok|FAIL) +(.+?) +\d+ ms +(.*)$/gm)]
-  return Object.fromEntries(lines.map(([, mark, name = '', told]) => [name, mark === 'ok' ? 'ok' : `${told}`]))
+  return Object.fromEntries(lines.map(([, mark, name = '', result]) => [name, mark === 'ok' ? 'ok' : `${result}`]))
 }
 
 /** Copies the stacks and changes the resources with these types and names. */
@@ -147,12 +147,12 @@ function change(
   const changed = structuredClone([...stacks])
   for (const [type, place, apply] of changes) {
     const [area, name = ''] = place.split('/')
-    const found = changed
+    const resources = changed
       .filter((stack) => stack.name.endsWith(`-${area}`))
       .flatMap(({ template }) => Object.entries(template.Resources))
       .filter(([id, { Type }]) => Type === type && id.startsWith(name))
-    expect(found.length, `${type} of ${place}`).toBeGreaterThan(0)
-    for (const [, { Properties }] of found) apply(Properties)
+    expect(resources.length, `${type} of ${place}`).toBeGreaterThan(0)
+    for (const [, { Properties }] of resources) apply(Properties)
   }
   return changed
 }
@@ -205,8 +205,8 @@ test('Every endpoint serves a wallet with the permissions of the template', {
   const otherUsdc = other?.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
   const template = await deploy(withoutEdge(stacks), backends)
   onTestFinished(template.stop)
-  const asked = { baseUrl: template.url, apiKey, backends }
-  const ask = createVerifyingCaller(asked)
+  const target = { baseUrl: template.url, apiKey, backends }
+  const ask = createVerifyingCaller(target)
   const call: Service['call'] = async (...request) => {
     // The pause is needed, because a client may test its webhooks only once a second.
     if (request[1].endsWith('/test')) await sleep(1000)
@@ -218,7 +218,7 @@ test('Every endpoint serves a wallet with the permissions of the template', {
     WEBHOOKS_TABLE: tableName('dev', 'webhooks'),
     DELIVERY_QUEUE_URL: await findQueueUrl(queueName('dev', 'deliveryQueue')),
   }
-  const wallets = { ...asked, call, consume: template.consume, send: createTransactionSender(backends.chains) }
+  const wallets = { ...target, call, consume: template.consume, send: createTransactionSender(backends.chains) }
   // The cast is safe because the simulated wallet user needs only these fields of a service.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
   const tell = async () => {
@@ -238,7 +238,7 @@ test('A stage and its edge have the resources that docs/cost.json counts', ({ st
 test('A stage passes the smoke test through its edge', async ({ stage: { edge, apiKey } }) => {
   const checks = await smoke(edge, apiKey)
   expect(Object.keys(checks)).toEqual(expect.arrayContaining(['health', 'preflight', 'vaults', 'a deposit', 'coins']))
-  expect(Object.entries(checks).filter(([, told]) => told !== 'ok')).toEqual([])
+  expect(Object.entries(checks).filter(([, result]) => result !== 'ok')).toEqual([])
 })
 
 test.for<[string, Parameters<typeof change>[1][number], string]>([
@@ -290,7 +290,7 @@ test.for<[string, Parameters<typeof change>[1][number], readonly string[]]>([
 ])('an edge that %s fails the smoke test', async ([, broken, expected], { stacks, stage, backends }) => {
   const edge = await startEdgeOf(change(stacks, [broken]), stage.template, backends)
   onTestFinished(edge.stop)
-  const failed = Object.entries(await smoke(edge, stage.apiKey)).filter(([, told]) => told !== 'ok')
+  const failed = Object.entries(await smoke(edge, stage.apiKey)).filter(([, result]) => result !== 'ok')
   expect(failed.map(([name]) => name)).toEqual(expect.arrayContaining([...expected]))
 })
 
@@ -299,8 +299,8 @@ test('A request around the edge is refused, and attempts count against the addre
 }) => {
   const { template, edge, apiKey } = stage
   const around = async (path: string, headers = {}) => {
-    const told = await fetch(`${template.url}${path}`, { headers: { 'x-join-key': apiKey, ...headers } })
-    return [told.status, Object(await told.json()).code]
+    const response = await fetch(`${template.url}${path}`, { headers: { 'x-join-key': apiKey, ...headers } })
+    return [response.status, Object(await response.json()).code]
   }
   for (const path of ['/health', '/openapi.json', '/defi-vaults/v1/vaults', '/markets/v1/coins', '/nowhere']) {
     expect(await around(path), path).toEqual([404, 'not_found'])
@@ -335,9 +335,9 @@ test('A message and a job do their work', async ({ stage: { template, edge, apiK
   expect(await job?.run()).toMatchObject({ chainId: 8453 })
   await template.consume()
   const arrived = receiver.listArrivals(0).filter(({ isVerified, isTaken }) => isVerified && isTaken)
-  const told = arrived.map(({ event }) => [event?.type, event?.['data']])
+  const events = arrived.map(({ event }) => [event?.type, event?.['data']])
   const data = expect.objectContaining({ vaultAddress: vault, userAddress: USERS[1].address })
-  expect(told).toContainEqual(['deposit.completed', data])
+  expect(events).toContainEqual(['deposit.completed', data])
 })
 
 test('A missing grant, variable, route, permission or origin fails the check that needs it', async ({
@@ -376,7 +376,7 @@ test('A missing grant, variable, route, permission or origin fails the check tha
   ])
   const template = await deploy(broken, backends)
   const edge = await startEdgeOf(broken, template, backends)
-  const failed = Object.entries(await smoke(edge, apiKey)).filter(([, told]) => told !== 'ok')
+  const failed = Object.entries(await smoke(edge, apiKey)).filter(([, result]) => result !== 'ok')
   const logOf = (name: string) => template.logs(template.names().find((each) => each.endsWith(name)) ?? '')
   const logs = { deposit: logOf('vaults-deposit'), positions: logOf('activity-positions') }
   await edge.stop()
@@ -429,7 +429,7 @@ test('A stage has a client, its key and its vault after npm run up, and passes t
         return { code: 0, tail: '' }
       },
       smoke: async (url, apiKey = '') => {
-        const failed = Object.entries(await smoke({ url }, apiKey)).filter(([, told]) => told !== 'ok')
+        const failed = Object.entries(await smoke({ url }, apiKey)).filter(([, result]) => result !== 'ok')
         return { code: failed.length, tail: failed.join('\n') }
       },
       doctor: async () => ({ code: 0, tail: '' }),
@@ -452,8 +452,8 @@ test('A caller without AWS credentials is refused', async ({ stage: { template }
   const endpoint = template.operator['AWS_ENDPOINT_URL'] ?? ''
   const client = sqsClient({ ...localConfig(endpoint), maxAttempts: 1 })
   onTestFinished(() => client.destroy())
-  const asked = findQueueUrl(queueName('dev', 'deliveryQueue'), client)
-  await expect(asked).rejects.toThrow('The security token included in the request is invalid.')
+  const queueUrl = findQueueUrl(queueName('dev', 'deliveryQueue'), client)
+  await expect(queueUrl).rejects.toThrow('The security token included in the request is invalid.')
 })
 
 describe('The bundle of a function', () => {

@@ -42,7 +42,7 @@ async function openInvestedVault(make: AsyncVaultKind, shareDecimals = 6) {
   return vault
 }
 
-const HELD = 100_000_000n
+const BALANCE = 100_000_000n
 
 describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s request ids', (make) => {
   test('has a separate share token and is no token itself', async () => {
@@ -88,9 +88,9 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.share.read('balanceOf', CAROL)).toBe(50_000_000n)
     await vault.share.act(CAROL, 'transfer', [ALICE, 50_000_000n])
 
-    const [asked] = await vault.act(ALICE, 'requestRedeem', [50_000_000n, ALICE, ALICE])
+    const [redeemRequest] = await vault.act(ALICE, 'requestRedeem', [50_000_000n, ALICE, ALICE])
     const redemption = make === 'counted' ? 2n : 0n
-    expect(asked).toMatchObject({
+    expect(redeemRequest).toMatchObject({
       eventName: 'RedeemRequest',
       args: { controller: ALICE, owner: ALICE, requestId: redemption, sender: ALICE, shares: 50_000_000n },
     })
@@ -138,7 +138,7 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
   test('refuses zero amounts and amounts beyond the balance or limit', async () => {
     const vault = await openInvestedVault(make)
     expect(await vault.outcome(ALICE, 'requestRedeem', [0n, ALICE, ALICE])).toBe('ZeroAmountNotAllowed')
-    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD + 1n, ALICE, ALICE])).toBe('InsufficientBalance')
+    expect(await vault.outcome(ALICE, 'requestRedeem', [BALANCE + 1n, ALICE, ALICE])).toBe('InsufficientBalance')
     expect(await vault.outcome(ALICE, 'requestDeposit', [0n, ALICE, ALICE])).toBe('ZeroAmountNotAllowed')
     expect(await vault.outcome(ALICE, 'withdraw', [1n, ALICE, ALICE])).toBe('ExceedsRedeemLimits')
     expect(await vault.outcome(ALICE, 'mint', [1n, ALICE, ALICE])).toBe('ExceedsDepositLimits')
@@ -159,30 +159,30 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
     expect(await vault.outcome(BOB, 'cancelRedeemRequest', [0n, ALICE])).toBe('InvalidController')
     expect(await vault.outcome(ALICE, 'setOperator', [ALICE, true])).toBe('CannotSetSelfAsOperator')
     await vault.act(ALICE, 'setOperator', [BOB, true])
-    expect(await vault.outcome(BOB, 'requestRedeem', [HELD, BOB, ALICE])).toBe('ok')
+    expect(await vault.outcome(BOB, 'requestRedeem', [BALANCE, BOB, ALICE])).toBe('ok')
     expect(await vault.outcome(BOB, 'redeem', [0n, BOB, ALICE])).toBe('ok')
   })
 
   test('takes shares by its own allowance if configured to', async () => {
     const vault = await openInvestedVault(make)
     await vault.act(SAFE, 'setPullsSharesByAllowance', [true])
-    const refused = `ERC20InsufficientAllowance ${vault.address} 0 ${HELD}`
-    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])).toBe(refused)
-    await vault.share.act(ALICE, 'approve', [vault.address, HELD])
-    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])).toBe('ok')
+    const refused = `ERC20InsufficientAllowance ${vault.address} 0 ${BALANCE}`
+    expect(await vault.outcome(ALICE, 'requestRedeem', [BALANCE, ALICE, ALICE])).toBe(refused)
+    await vault.share.act(ALICE, 'approve', [vault.address, BALANCE])
+    expect(await vault.outcome(ALICE, 'requestRedeem', [BALANCE, ALICE, ALICE])).toBe('ok')
   })
 
   test('reports nothing claimable for a restricted account and keeps its assets', async () => {
     const vault = await openInvestedVault(make)
     const redemption = make === 'counted' ? 2n : 0n
-    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
-    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD / 2n, usdc('55')])
+    await vault.act(ALICE, 'requestRedeem', [BALANCE, ALICE, ALICE])
+    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, BALANCE / 2n, usdc('55')])
     await vault.share.act(ADMIN, 'restrict', [ALICE, true])
     for (const limit of ['maxDeposit', 'maxMint', 'maxWithdraw', 'maxRedeem'] as const) {
       expect(await vault.read(limit, ALICE)).toBe(0n)
     }
     expect(await vault.read('claimableRedeemRequest', redemption, ALICE)).toBe(0n)
-    expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(HELD / 2n)
+    expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(BALANCE / 2n)
     expect(await vault.outcome(ALICE, 'withdraw', [1n, ALICE, ALICE])).toBe('TransferNotAllowed')
     expect(await vault.outcome(ALICE, 'requestDeposit', [0n, ALICE, ALICE])).toBe('TransferNotAllowed')
     expect(await vault.share.outcome(ALICE, 'transfer', [BOB, 0n])).toBe('TransferNotAllowed')
@@ -193,44 +193,44 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
   test('returns a cancelled redemption once its manager agrees and takes no other request until then', async () => {
     const vault = await openInvestedVault(make)
     const redemption = make === 'counted' ? 2n : 0n
-    await vault.act(ALICE, 'requestRedeem', [HELD / 2n, ALICE, ALICE])
-    const asked = await vault.act(ALICE, 'cancelRedeemRequest', [redemption, ALICE])
-    expect(asked).toMatchObject([
+    await vault.act(ALICE, 'requestRedeem', [BALANCE / 2n, ALICE, ALICE])
+    const cancelEvents = await vault.act(ALICE, 'cancelRedeemRequest', [redemption, ALICE])
+    expect(cancelEvents).toMatchObject([
       { eventName: 'CancelRedeemRequest', args: { controller: ALICE, requestId: redemption, sender: ALICE } },
     ])
     expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(true)
     expect(await vault.outcome(ALICE, 'requestRedeem', [1n, ALICE, ALICE])).toBe('CancellationIsPending')
     expect(await vault.outcome(ALICE, 'cancelRedeemRequest', [redemption, ALICE])).toBe('CancellationIsPending')
     // The vault's manager may still settle a part of a redemption request whose cancellation is pending.
-    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD / 4n, usdc('25')])
-    const given = await vault.act(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])
-    expect(given).toMatchObject([
-      { eventName: 'CancelRedeemClaimable', args: { controller: ALICE, requestId: redemption, shares: HELD / 4n } },
+    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, BALANCE / 4n, usdc('25')])
+    const events = await vault.act(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])
+    expect(events).toMatchObject([
+      { eventName: 'CancelRedeemClaimable', args: { controller: ALICE, requestId: redemption, shares: BALANCE / 4n } },
     ])
     expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(false)
     expect(await vault.read('pendingRedeemRequest', redemption, ALICE)).toBe(0n)
-    expect(await vault.read('claimableCancelRedeemRequest', redemption, ALICE)).toBe(HELD / 4n)
+    expect(await vault.read('claimableCancelRedeemRequest', redemption, ALICE)).toBe(BALANCE / 4n)
     expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('25'))
     const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [redemption, CAROL, ALICE])
     expect(claimed.at(-1)).toMatchObject({
       eventName: 'CancelRedeemClaim',
-      args: { controller: ALICE, receiver: CAROL, requestId: redemption, sender: ALICE, shares: HELD / 4n },
+      args: { controller: ALICE, receiver: CAROL, requestId: redemption, sender: ALICE, shares: BALANCE / 4n },
     })
-    expect(await vault.share.read('balanceOf', CAROL)).toBe(HELD / 4n)
+    expect(await vault.share.read('balanceOf', CAROL)).toBe(BALANCE / 4n)
   })
 
   test('returns a cancelled deposit in the same way', async () => {
     const vault = await session.openAsyncVault(make)
     const deposit = make === 'counted' ? 1n : 0n
     await requestDeposit(vault, ALICE, usdc('8'))
-    const asked = await vault.act(ALICE, 'cancelDepositRequest', [deposit, ALICE])
-    expect(asked).toMatchObject([
+    const cancelEvents = await vault.act(ALICE, 'cancelDepositRequest', [deposit, ALICE])
+    expect(cancelEvents).toMatchObject([
       { eventName: 'CancelDepositRequest', args: { controller: ALICE, requestId: deposit } },
     ])
     await session.pay(ALICE, vault, 1n)
     expect(await vault.outcome(ALICE, 'requestDeposit', [1n, ALICE, ALICE])).toBe('CancellationIsPending')
-    const given = await vault.act(SAFE, 'fulfillCancelDeposit', [deposit, ALICE])
-    expect(names(given)).toEqual(['CancelDepositClaimable'])
+    const events = await vault.act(SAFE, 'fulfillCancelDeposit', [deposit, ALICE])
+    expect(names(events)).toEqual(['CancelDepositClaimable'])
     expect(await vault.read('claimableCancelDepositRequest', deposit, ALICE)).toBe(usdc('8'))
     const before = await session.tokensOf(BOB)
     const claimed = await vault.act(ALICE, 'claimCancelDepositRequest', [deposit, BOB, ALICE])
@@ -246,9 +246,9 @@ describe.each(['aggregated', 'counted'] as const)('an ERC-7540 vault with %s req
   test('returns nothing for a cancellation of a meanwhile fully fulfilled request', async () => {
     const vault = await openInvestedVault(make)
     const redemption = make === 'counted' ? 2n : 0n
-    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
+    await vault.act(ALICE, 'requestRedeem', [BALANCE, ALICE, ALICE])
     await vault.act(ALICE, 'cancelRedeemRequest', [redemption, ALICE])
-    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, HELD, usdc('100')])
+    await vault.act(SAFE, 'fulfillRedeem', [redemption, ALICE, BALANCE, usdc('100')])
     expect(await vault.read('pendingCancelRedeemRequest', redemption, ALICE)).toBe(false)
     expect(await vault.outcome(SAFE, 'fulfillCancelRedeem', [redemption, ALICE])).toBe('NoPendingRequest')
     expect(await vault.read('maxWithdraw', ALICE)).toBe(usdc('100'))
@@ -297,8 +297,8 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
     expect(vault.share.address).toBe(vault.address)
     expect(await vault.read('decimals')).toBe(6)
     for (const [name, id] of Object.entries(INTERFACES)) {
-      const isTold = !['asyncDeposit', 'cancelRedemption', 'cancelDeposit'].includes(name)
-      expect([name, await vault.read('supportsInterface', id)]).toEqual([name, isTold])
+      const isSupported = !['asyncDeposit', 'cancelRedemption', 'cancelDeposit'].includes(name)
+      expect([name, await vault.read('supportsInterface', id)]).toEqual([name, isSupported])
     }
     await expect(vault.read('pendingDepositRequest', 0n, ALICE)).rejects.toThrow()
   })
@@ -322,20 +322,20 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
       const vault = await session.openAsyncVault(make)
       await session.pay(ALICE, vault, usdc('20'))
       const [sender, owner] = make === 'redemptions' ? [ALICE, BOB] : [BOB, ALICE]
-      const told = { eventName: 'Deposit', args: expect.objectContaining({ sender, owner }) }
-      expect(await vault.act(ALICE, 'deposit', [usdc('10'), BOB])).toContainEqual(expect.objectContaining(told))
+      const depositEvent = { eventName: 'Deposit', args: expect.objectContaining({ sender, owner }) }
+      expect(await vault.act(ALICE, 'deposit', [usdc('10'), BOB])).toContainEqual(expect.objectContaining(depositEvent))
     }
   })
 
   test('requires the owner as the controller of a redemption and as the receiver of an operator’s claim', async () => {
     const vault = await openInvestedVault('redemptions')
     expect(await vault.outcome(ALICE, 'requestRedeem', [0n, ALICE, ALICE])).toBe('ZERO_AMOUNT')
-    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD + 1n, ALICE, ALICE])).toBe('INVALID_AMOUNT')
-    expect(await vault.outcome(ALICE, 'requestRedeem', [HELD, BOB, ALICE])).toBe('CONTROLLER_MUST_EQUAL_OWNER')
-    await vault.act(ALICE, 'approve', [BOB, HELD])
-    expect(await vault.outcome(BOB, 'requestRedeem', [HELD, ALICE, ALICE])).toBe('INVALID_CONTROLLER')
-    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
-    await vault.act(SAFE, 'fulfillRedeem', [0n, ALICE, HELD, usdc('103')])
+    expect(await vault.outcome(ALICE, 'requestRedeem', [BALANCE + 1n, ALICE, ALICE])).toBe('INVALID_AMOUNT')
+    expect(await vault.outcome(ALICE, 'requestRedeem', [BALANCE, BOB, ALICE])).toBe('CONTROLLER_MUST_EQUAL_OWNER')
+    await vault.act(ALICE, 'approve', [BOB, BALANCE])
+    expect(await vault.outcome(BOB, 'requestRedeem', [BALANCE, ALICE, ALICE])).toBe('INVALID_CONTROLLER')
+    await vault.act(ALICE, 'requestRedeem', [BALANCE, ALICE, ALICE])
+    await vault.act(SAFE, 'fulfillRedeem', [0n, ALICE, BALANCE, usdc('103')])
     await vault.act(ALICE, 'setOperator', [BOB, true])
     expect(await vault.outcome(BOB, 'withdraw', [1n, BOB, ALICE])).toBe('RECEIVER_MUST_EQUAL_CONTROLLER')
     const before = await session.tokensOf(ALICE)
@@ -345,13 +345,13 @@ describe('an ERC-7540 vault with redemptions by request only', () => {
 
   test('names the receiver of a cancelled redemption before its controller', async () => {
     const vault = await openInvestedVault('redemptions')
-    await vault.act(ALICE, 'requestRedeem', [HELD, ALICE, ALICE])
+    await vault.act(ALICE, 'requestRedeem', [BALANCE, ALICE, ALICE])
     await vault.act(ALICE, 'cancelRedeemRequest', [0n, ALICE])
     await vault.act(SAFE, 'fulfillCancelRedeem', [0n, ALICE])
     const claimed = await vault.act(ALICE, 'claimCancelRedeemRequest', [0n, CAROL, ALICE])
     // The contract's event has the receiver (Carol) first and the controller (Alice) second. The ABI follows ERC-7887,
     // which has the controller first. The decoded event therefore names Carol as controller and Alice as receiver.
-    expect(claimed.at(-1)).toMatchObject({ args: { controller: CAROL, receiver: ALICE, shares: HELD } })
-    expect(await vault.read('balanceOf', CAROL)).toBe(HELD)
+    expect(claimed.at(-1)).toMatchObject({ args: { controller: CAROL, receiver: ALICE, shares: BALANCE } })
+    expect(await vault.read('balanceOf', CAROL)).toBe(BALANCE)
   })
 })

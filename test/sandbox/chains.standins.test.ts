@@ -99,9 +99,9 @@ test('the local worlds have three generations and three tokens, and their descri
       expect(await readContract(client, { ...distributor, functionName: 'getMerkleRoot' })).toBe(zeroHash)
       for (const { address, asset, name, version, protocol } of described) {
         const contract = { address, abi: VAULT_ABI } as const
-        const hasShareApart = protocol === 'erc7540'
-        const share = hasShareApart ? await readContract(client, { ...contract, functionName: 'share' }) : address
-        expect(share !== address).toBe(hasShareApart)
+        const hasSeparateShare = protocol === 'erc7540'
+        const share = hasSeparateShare ? await readContract(client, { ...contract, functionName: 'share' }) : address
+        expect(share !== address).toBe(hasSeparateShare)
         const [vaultName, vaultAsset, totalAssets, totalSupply, shareDecimals] = await multicall(client, {
           allowFailure: false,
           multicallAddress: MULTICALL3,

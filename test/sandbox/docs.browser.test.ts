@@ -158,8 +158,8 @@ for (const [colorScheme, background] of [
     `The built site is ${colorScheme} like the system, searches pages, tries an operation with the key, and contacts no other host`,
     async ({ startSite, page }) => {
       const site = await startSite({ folder: BUILT })
-      const [asked, complaints]: [Set<string>, string[]] = [new Set(), []]
-      page.on('request', (request) => asked.add(new URL(request.url()).origin))
+      const [origins, complaints]: [Set<string>, string[]] = [new Set(), []]
+      page.on('request', (request) => origins.add(new URL(request.url()).origin))
       page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
       await page.emulateMedia({ colorScheme })
       await page.goto(`${site}/docs/api/list-vaults.html`, { waitUntil: 'networkidle' })
@@ -181,7 +181,7 @@ for (const [colorScheme, background] of [
         await page.locator('.result', { hasText: title }).first().waitFor()
         await page.keyboard.press('Escape')
       }
-      expect([...asked]).toEqual([site])
+      expect([...origins]).toEqual([site])
       // The request to the API returns 404 as expected, so that error is no problem of the page.
       expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
     },

@@ -78,7 +78,7 @@ describe.each(GENERATIONS)('the interface of a Lagoon %s vault', (generation) =>
       expect([signature, dispatches(deployedBytecode, selector)]).toEqual([signature, true])
     }
     for (const [signature, selector, generations] of SOMEWHERE) {
-      const expected = generations.some((known) => known === generation)
+      const expected = generations.some((supported) => supported === generation)
       expect([signature, dispatches(deployedBytecode, selector)]).toEqual([signature, expected])
     }
   })
@@ -321,11 +321,11 @@ describe('the fees of a Lagoon vault', () => {
     await session.settle(vault, 0n)
     await session.pass(365 * 86_400)
     const events = await session.settle(vault, usdc('1100'))
-    const told = generation === '0.6' ? ['FeeTaken'] : []
+    const feeEvents = generation === '0.6' ? ['FeeTaken'] : []
     expect(events.map(({ eventName }) => eventName)).toEqual([
       'TotalAssetsUpdated',
-      ...['Transfer', 'Transfer', ...told],
-      ...['Transfer', 'Transfer', ...told],
+      ...['Transfer', 'Transfer', ...feeEvents],
+      ...['Transfer', 'Transfer', ...feeEvents],
     ])
     // The management fee for a year is 2 % of 1,100. The performance fee is a fifth of the remaining gain of 78. Prices
     // have six decimals.

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => session.stop())
 
 const SHARE = 10n ** 18n
-const HELD = 100n * SHARE
+const BALANCE = 100n * SHARE
 const PART = 40n * SHARE
 const GENERATIONS = ['0.1', '0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
 const FROM_02 = ['0.2', '0.4', '0.5', '0.5.1', '0.6'] as const
@@ -109,8 +109,8 @@ describe.each(GENERATIONS)('Lagoon %s', (generation) => {
     for (const functionName of ['requestRedeem', 'redeem', 'withdraw'] as const) {
       expect(await vault.outcome(ALICE, functionName, [0n, ALICE, ALICE])).toBe('ok')
     }
-    const more = await vault.outcome(ALICE, 'requestRedeem', [HELD + 1n, ALICE, ALICE])
-    expect(more).toBe(`ERC20InsufficientBalance ${ALICE} ${HELD} ${HELD + 1n}`)
+    const more = await vault.outcome(ALICE, 'requestRedeem', [BALANCE + 1n, ALICE, ALICE])
+    expect(more).toBe(`ERC20InsufficientBalance ${ALICE} ${BALANCE} ${BALANCE + 1n}`)
     await makeClaimable(vault)
     expect(await vault.outcome(ALICE, 'redeem', [PART + 1n, ALICE, ALICE])).toBe('Panic 17')
   })
@@ -182,7 +182,7 @@ describe.each(GENERATIONS)('a redemption of Lagoon %s', (generation) => {
     await session.settle(vault, usdc('900000000'))
     expect(await vault.read('pendingRedeemRequest', 0n, ALICE)).toBe(PART)
     await session.settle(vault, usdc('100'))
-    const paid = (PART * (usdc('100') + 1n)) / (2n * HELD + 10n ** 12n)
+    const paid = (PART * (usdc('100') + 1n)) / (2n * BALANCE + 10n ** 12n)
     expect(await vault.read('convertToAssets', PART, 2n)).toBe(paid)
 
     const short = await openInvestedVault(generation)
@@ -283,7 +283,7 @@ describe.each(FROM_02)('the claimable amount of Lagoon %s', (generation) => {
     await vault.act(ADMIN, 'unpause', [])
     await session.close(vault, usdc('160'))
     expect(await vault.read('maxRedeem', ALICE)).toBe(PART)
-    expect(await vault.read('maxRedeem', BOB)).toBe(HELD)
+    expect(await vault.read('maxRedeem', BOB)).toBe(BALANCE)
     expect(await vault.read('maxWithdraw', BOB)).toBe(usdc('100'))
   })
 
@@ -317,7 +317,7 @@ describe('the claimable amount of Lagoon 0.1', () => {
     await vault.act(ADMIN, 'unpause', [])
     await session.close(vault, usdc('160'))
     expect(await vault.read('maxRedeem', BOB)).toBe(0n)
-    expect(await vault.outcome(BOB, 'redeem', [HELD, BOB, BOB])).toBe('ok')
+    expect(await vault.outcome(BOB, 'redeem', [BALANCE, BOB, BOB])).toBe('ok')
   })
 
   test('never includes requests between the last proposal and the closing', async () => {
@@ -327,7 +327,7 @@ describe('the claimable amount of Lagoon 0.1', () => {
     await vault.act(ADMIN, 'initiateClosing', [])
     await vault.act(SAFE, 'close', [])
     expect(await vault.read('pendingRedeemRequest', 0n, ALICE)).toBe(PART)
-    const left = HELD - PART
+    const left = BALANCE - PART
     expect(await vault.outcome(ALICE, 'redeem', [left, ALICE, ALICE])).toBe('ok')
     const more = await vault.outcome(ALICE, 'redeem', [left + 1n, ALICE, ALICE])
     expect(more).toBe(`ERC20InsufficientBalance ${ALICE} ${left} ${left + 1n}`)
@@ -355,9 +355,9 @@ describe('an instant redemption of Lagoon 0.6', () => {
     await session.settle(vault, usdc('200'))
     expect(await vault.outcome(ALICE, 'requestRedeem', [PART, ALICE, ALICE])).toBe('OnlyOneRequestAllowed')
     expect(await vault.outcome(ALICE, 'syncRedeem', [0n, ALICE, 0n])).toBe('ok')
-    expect(await vault.outcome(ALICE, 'syncRedeem', [HELD - 1n, ALICE, 0n])).toBe('ok')
-    const more = await vault.outcome(ALICE, 'syncRedeem', [HELD, ALICE, 0n])
-    expect(more).toBe(`ERC20InsufficientBalance ${ALICE} ${HELD - 1n} ${HELD}`)
+    expect(await vault.outcome(ALICE, 'syncRedeem', [BALANCE - 1n, ALICE, 0n])).toBe('ok')
+    const more = await vault.outcome(ALICE, 'syncRedeem', [BALANCE, ALICE, 0n])
+    expect(more).toBe(`ERC20InsufficientBalance ${ALICE} ${BALANCE - 1n} ${BALANCE}`)
   })
 
   test.each<[string, string, (vault: Vault) => Promise<unknown>]>([
@@ -375,8 +375,8 @@ describe('an instant redemption of Lagoon 0.6', () => {
     const vault = await openSyncVault()
     await reach(vault)
     expect(await attempt(vault)).toBe(refusal)
-    const isTold = refusal !== 'NotOpen 1'
-    expect(await vault.read('previewSyncRedeem', PART)).toBe(isTold ? 0n : usdc('40'))
+    const isPreviewZero = refusal !== 'NotOpen 1'
+    expect(await vault.read('previewSyncRedeem', PART)).toBe(isPreviewZero ? 0n : usdc('40'))
   })
 
   test('is refused if the safe lacks assets or allowance, which the preview ignores', async () => {
@@ -415,7 +415,7 @@ describe('a Lagoon 0.6 redemption', () => {
         args: { requestId: 2n, controller: ALICE, shares },
       })
     }
-    expect(await vault.read('balanceOf', ALICE)).toBe(HELD)
+    expect(await vault.read('balanceOf', ALICE)).toBe(BALANCE)
   })
 
   test('may be claimed by the safe, which the events name as the sender', async () => {

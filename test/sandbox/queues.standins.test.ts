@@ -268,7 +268,7 @@ describe('A message', () => {
 
   test('is kept for its queue’s retention period', async ({ sqs: { send, pass, receive, queues } }) => {
     await send([{ i: 1 }])
-    pass(QUEUES.deliveryQueue.keptDays * 86_400 - 1)
+    pass(QUEUES.deliveryQueue.retentionDays * 86_400 - 1)
     expect(await receive()).toHaveLength(1)
     pass(2)
     expect(await receive()).toEqual([])

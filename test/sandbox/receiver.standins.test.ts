@@ -77,7 +77,7 @@ test('A hanging receiver does not respond until the sender gives up', async ({ r
 test('The receiver reads no body of more than 64 KiB, and keeps the last 300 arrivals', async ({ receiver }) => {
   expect(await deliver(receiver.url, { ...EVENT, data: 'x'.repeat(65 * 1024) })).toBe(413)
   for (let index = 0; index < 301; index += 1) await deliver(receiver.url, EVENT, { id: `evt_${index}` })
-  const kept = receiver.listArrivals(0)
-  expect(kept).toHaveLength(300)
-  expect(kept.at(-1)?.number).toBe(301)
+  const arrivals = receiver.listArrivals(0)
+  expect(arrivals).toHaveLength(300)
+  expect(arrivals.at(-1)?.number).toBe(301)
 })

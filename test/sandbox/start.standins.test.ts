@@ -266,9 +266,9 @@ describe('`npm start`', () => {
     const before = readStateFile(running)
     const PORT = `${await freePort()}`
     const { status, stdout, stderr } = await run([START_SCRIPT], { cwd: running.folder, env: { PORT } })
-    expect({ status, told: stdout + stderr }).toEqual({
+    expect({ status, output: stdout + stderr }).toEqual({
       status: 1,
-      told: expect.stringContaining(
+      output: expect.stringContaining(
         `Not started: Process ${running.child.pid} runs in this folder. Stop it first, or remove .local/process`,
       ),
     })

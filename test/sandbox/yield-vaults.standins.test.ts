@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => session.stop())
 
-const HELD = usdc('100')
+const BALANCE = usdc('100')
 
 describe('a synchronous vault that lends', () => {
   test('pays up to its limits and refuses more', async () => {
@@ -19,14 +19,14 @@ describe('a synchronous vault that lends', () => {
     // The vault rounds its withdrawal limit down, so the limit may be one unit below the available assets.
     expect(usdc('30') + 7n - assets).toBeLessThanOrEqual(1n)
     expect(await vault.outcome(ALICE, 'redeem', [shares, ALICE, ALICE])).toBe('ok')
-    const redeemed = await vault.outcome(ALICE, 'redeem', [HELD, ALICE, ALICE])
-    expect(redeemed).toBe(`ERC4626ExceededMaxRedeem ${ALICE} ${HELD} ${shares}`)
+    const redeemed = await vault.outcome(ALICE, 'redeem', [BALANCE, ALICE, ALICE])
+    expect(redeemed).toBe(`ERC4626ExceededMaxRedeem ${ALICE} ${BALANCE} ${shares}`)
     const withdrawn = await vault.outcome(ALICE, 'withdraw', [usdc('31'), ALICE, ALICE])
     expect(withdrawn).toBe(`ERC4626ExceededMaxWithdraw ${ALICE} ${usdc('31')} ${assets}`)
 
     await session.approve(ADMIN, vault.address, usdc('70'))
     await vault.act(ADMIN, 'repay', [usdc('70')])
-    expect(await vault.outcome(ALICE, 'redeem', [HELD, ALICE, ALICE])).toBe('ok')
+    expect(await vault.outcome(ALICE, 'redeem', [BALANCE, ALICE, ALICE])).toBe('ok')
   })
 })
 
@@ -37,7 +37,7 @@ describe('a synchronous vault that reports no limits', () => {
       expect(await vault.read(limit, ALICE)).toBe(0n)
     }
     expect(await vault.read('liquidityAdapter')).toBe(zeroAddress)
-    expect(await vault.outcome(ALICE, 'redeem', [HELD, ALICE, ALICE])).toBe('ok')
+    expect(await vault.outcome(ALICE, 'redeem', [BALANCE, ALICE, ALICE])).toBe('ok')
     await vault.act(ADMIN, 'lend', [usdc('70')])
     expect(await vault.outcome(ALICE, 'withdraw', [usdc('30'), ALICE, ALICE])).toBe('ok')
     const there = usdc('30') + 7n
@@ -52,13 +52,13 @@ describe('a synchronous vault that reports no limits', () => {
 describe('a synchronous vault with a cooldown', () => {
   test('pays only after the cooldown, whatever its limits say', async () => {
     const vault = await session.openYieldVault('cooldown')
-    expect(await vault.read('maxRedeem', ALICE)).toBe(HELD)
+    expect(await vault.read('maxRedeem', ALICE)).toBe(BALANCE)
     expect(await vault.outcome(ALICE, 'redeem', [1n, ALICE, ALICE])).toBe('OperationNotAllowed')
     expect(await vault.outcome(ALICE, 'withdraw', [1n, ALICE, ALICE])).toBe('OperationNotAllowed')
-    expect(await vault.outcome(ALICE, 'cooldownShares', [HELD + 1n])).toBe('ExcessiveRedeemAmount')
+    expect(await vault.outcome(ALICE, 'cooldownShares', [BALANCE + 1n])).toBe('ExcessiveRedeemAmount')
 
-    const worth = await vault.read('previewRedeem', HELD)
-    const [withdrawal] = (await vault.act(ALICE, 'cooldownShares', [HELD])).slice(-1)
+    const worth = await vault.read('previewRedeem', BALANCE)
+    const [withdrawal] = (await vault.act(ALICE, 'cooldownShares', [BALANCE])).slice(-1)
     const silo = await vault.read('silo')
     expect(withdrawal).toMatchObject({ eventName: 'Withdraw', args: { sender: ALICE, receiver: silo, assets: worth } })
     expect(await vault.outcome(ALICE, 'unstake', [ALICE])).toBe('InvalidCooldown')
@@ -71,19 +71,19 @@ describe('a synchronous vault with a cooldown', () => {
   test('pays instantly while the cooldown is zero', async () => {
     const vault = await session.openYieldVault('cooldown')
     await vault.act(ADMIN, 'setCooldownDuration', [0])
-    expect(await vault.outcome(ALICE, 'redeem', [HELD, ALICE, ALICE])).toBe('ok')
-    expect(await vault.outcome(ALICE, 'cooldownShares', [HELD])).toBe('OperationNotAllowed')
+    expect(await vault.outcome(ALICE, 'redeem', [BALANCE, ALICE, ALICE])).toBe('ok')
+    expect(await vault.outcome(ALICE, 'cooldownShares', [BALANCE])).toBe('OperationNotAllowed')
   })
 })
 
 describe('a synchronous vault with a fee on withdrawal', () => {
   test('pays as its previews and limits say, less than its conversions', async () => {
     const vault = await session.openYieldVault('exitFee')
-    const net = await vault.read('previewRedeem', HELD)
+    const net = await vault.read('previewRedeem', BALANCE)
     expect(net).toBe(((usdc('100') + 6n) * 10_000n) / 10_050n)
-    expect(await vault.read('convertToAssets', HELD)).toBe(usdc('100') + 6n)
+    expect(await vault.read('convertToAssets', BALANCE)).toBe(usdc('100') + 6n)
     expect(await vault.read('maxWithdraw', ALICE)).toBe(net)
-    expect(await vault.read('previewWithdraw', net)).toBeLessThanOrEqual(HELD)
+    expect(await vault.read('previewWithdraw', net)).toBeLessThanOrEqual(BALANCE)
 
     const [owner, user] = [await session.tokensOf(ADMIN), await session.tokensOf(BOB)]
     await vault.act(ALICE, 'withdraw', [usdc('10'), BOB, ALICE])

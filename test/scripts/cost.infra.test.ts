@@ -36,15 +36,15 @@ test('A function is charged while it waits, and a new container also for its sta
 })
 
 test('Calls are charged as counted, those of both hosts', () => {
-  const asked = someCounts({ rpc: { eth_call: 1, eth_getLogs: 1 } })
-  expect(billCall('vaults/list', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
-  expect(billCall('vaults/deposit', asked, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
+  const counts = someCounts({ rpc: { eth_call: 1, eth_getLogs: 1 } })
+  expect(billCall('vaults/list', counts, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
+  expect(billCall('vaults/deposit', counts, MEMORY).next.nodes * MILLION).toBeCloseTo(86 * 0.45)
 })
 
 test('The price of a request to a token index depends on the index and on the request', () => {
-  const asked = someCounts({ sources: { goldrush: 7, coingecko: 1 } })
+  const counts = someCounts({ sources: { goldrush: 7, coingecko: 1 } })
   const sourcesOf = (name: 'portfolio/all-balances' | 'portfolio/nfts', index?: (typeof INDEXES)[number]) =>
-    billCall(name, asked, MEMORY, index).next.sources * MILLION - 500
+    billCall(name, counts, MEMORY, index).next.sources * MILLION - 500
   expect(INDEXES.map((index) => sourcesOf('portfolio/nfts', index))).toEqual(
     [7 * 480 * 0.45, 7 * 770, 7 * 480 * 0.45 + 7 * 7.7, 0].map((usd) => expect.closeTo(usd)),
   )
@@ -62,8 +62,8 @@ test('An edge makes a request dearer and outgoing bytes cheaper', () => {
 test('The cost of a stage without users depends on its monitoring, nodes, deploys and edge', () => {
   const counted = CountsFile.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')))
   type Stage = Parameters<typeof billIdleStage>[1]
-  const usdOf = (given: Partial<Stage>, hasOwnNodes = false) =>
-    billIdleStage(counted, { observe: 'slo', gradual: false, ...given }, hasOwnNodes)
+  const usdOf = (stage: Partial<Stage>, hasOwnNodes = false) =>
+    billIdleStage(counted, { observe: 'slo', gradual: false, ...stage }, hasOwnNodes)
   // docs/cost.md states the same numbers, but rounded.
   expect(usdOf({})).toBeCloseTo(6.676)
   expect(usdOf({}, true)).toBeCloseTo(6.676 + 13.55)
@@ -94,8 +94,8 @@ test('Dollars never fall as a stage grows, and each picture has the mark of its 
 })
 
 test('A count without a price is an error', () => {
-  const asked = someCounts({ rpc: { eth_newMethod: 1 } })
-  expect(() => billCall('vaults/list', asked, MEMORY)).toThrow('There is no price of eth_newMethod')
+  const counts = someCounts({ rpc: { eth_newMethod: 1 } })
+  expect(() => billCall('vaults/list', counts, MEMORY)).toThrow('There is no price of eth_newMethod')
 })
 
 test('The average weighs cold requests, warm ones and repeated ones', () => {

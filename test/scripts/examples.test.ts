@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { keepKnownValues } from '../support/examples.ts'
 
 test('An example that is recorded again differs only in changed fields or words of the response', () => {
-  const known = {
+  const example = {
     status: 'pending',
     hash: '0x1f',
     at: '2026-11-01T00:00:00.000Z',
@@ -17,8 +17,8 @@ test('An example that is recorded again differs only in changed fields or words 
     price: 2,
     items: [{ id: 'b2', new: '7' }],
   }
-  const { gone: _, ...rest } = known
-  expect(keepKnownValues(known, next)).toEqual({ ...rest, status: 'settled', items: [{ id: 'a1', new: '7' }] })
+  const { gone: _, ...rest } = example
+  expect(keepKnownValues(example, next)).toEqual({ ...rest, status: 'settled', items: [{ id: 'a1', new: '7' }] })
   expect(keepKnownValues(undefined, next)).toEqual(next)
   expect(keepKnownValues({ vaultName: 'Harbor' }, { vaultName: 'Tideline' })).toEqual({ vaultName: 'Harbor' })
   expect(keepKnownValues({ hash: '0x1f' }, { hash: null })).toEqual({ hash: null })

@@ -7,12 +7,15 @@ test('Each example in TypeScript compiles with the client', () => {
   mkdirSync('.local', { recursive: true })
   const folder = mkdtempSync('.local/examples-')
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const given =
+  const prelude =
     'declare const VAULTLINE_URL: string, VAULTLINE_KEY: string, TOKEN: string, console: { log(data: unknown): void }\n'
   for (const name of readdirSync('docs/api')) {
     const [, code] = /```ts\n(.*?)```/s.exec(readFileSync(join('docs/api', name), 'utf8')) ?? []
     if (code)
-      writeFileSync(join(folder, `${name}.ts`), given + code.replace('@vaultline/client', '../../client/src/index.ts'))
+      writeFileSync(
+        join(folder, `${name}.ts`),
+        prelude + code.replace('@vaultline/client', '../../client/src/index.ts'),
+      )
   }
   const compilerOptions = {
     noEmit: true,

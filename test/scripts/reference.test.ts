@@ -29,7 +29,7 @@ test('The index links to each operation and to the events', () => {
 })
 
 test('No page of the documentation is too long to find something in', () => {
-  const found = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'))
-  const long = found.filter((path) => statSync(join('docs', path)).size > MAX_BYTES)
+  const paths = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'))
+  const long = paths.filter((path) => statSync(join('docs', path)).size > MAX_BYTES)
   expect(long).toEqual([])
 })

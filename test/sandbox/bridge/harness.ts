@@ -146,14 +146,18 @@ async function openSide(chainId: number) {
     async eventsOf(hash: Hash | undefined) {
       if (!hash) throw new Error('There is no transaction')
       const { logs } = await getTransactionReceipt(client, { hash })
-      return parseEventLogs({ abi: EVENTS, logs }).map(({ eventName, address, args }): Told => {
+      return parseEventLogs({ abi: EVENTS, logs }).map(({ eventName, address, args }): DecodedEvent => {
         return { eventName, address: getAddress(address), args: { ...args } }
       })
     },
   }
 }
 
-type Told = { readonly eventName: string; readonly address: Address; readonly args: Readonly<Record<string, unknown>> }
+type DecodedEvent = {
+  readonly eventName: string
+  readonly address: Address
+  readonly args: Readonly<Record<string, unknown>>
+}
 
 const EVENTS = [
   ...spokePoolAbi.filter(({ type }) => type === 'event'),

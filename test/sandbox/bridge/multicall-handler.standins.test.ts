@@ -50,18 +50,18 @@ const carry = async (calls: readonly Call[], fallbackRecipient: Address, token?:
 }
 const refusalOf = (deposit: BridgeDeposit) => bridge.destination.refusal(RELAYER, 'fillRelay', bridge.fillArgs(deposit))
 const handlerHolds = () => bridge.destination.balanceOf(bridge.destination.handler)
-const held = async (account: Address) => bridge.destination.balanceOf(account)
+const balanceOf = async (account: Address) => bridge.destination.balanceOf(account)
 
 describe('calls that work', () => {
   test('run in order, and the rest of the bridged token goes to the fallback', async () => {
     const { destination } = bridge
-    const [bob, carol] = [await held(BOB), await held(CAROL)]
+    const [bob, carol] = [await balanceOf(BOB), await balanceOf(CAROL)]
     const { usdc } = destination
     const calls = [buildMessageCall(usdc, transferOf(BOB, 10n)), buildMessageCall(usdc, transferOf(CAROL, 20n))]
     const { names, events } = await carry(calls, ALICE)
     expect(names).toEqual(['FilledRelay', 'Transfer', 'Transfer', 'Transfer', 'Transfer', 'DrainedTokens'])
     expect(events.at(-1)?.args).toEqual({ recipient: ALICE, token: usdc, amount: amount() - 30n })
-    expect([await held(BOB), await held(CAROL)]).toEqual([bob + 10n, carol + 20n])
+    expect([await balanceOf(BOB), await balanceOf(CAROL)]).toEqual([bob + 10n, carol + 20n])
     expect(await handlerHolds()).toBe(0n)
   })
 
@@ -83,19 +83,19 @@ describe('calls that work', () => {
       functionName: 'handleV3AcrossMessage',
       args: [usdc, 0n, zeroAddress, encodeHandlerMessage([], STRANGER)],
     })
-    const before = await held(STRANGER)
+    const before = await balanceOf(STRANGER)
     const [hash] = await destination.act(STRANGER, destination.handler, data)
     expect((await destination.eventsOf(hash)).at(-1)).toMatchObject({
       eventName: 'DrainedTokens',
       args: { recipient: STRANGER, amount: amount() - 10n },
     })
-    expect(await held(STRANGER)).toBe(before + amount() - 10n)
+    expect(await balanceOf(STRANGER)).toBe(before + amount() - 10n)
   })
 
   test('may be an empty list', async () => {
-    const before = await held(ALICE)
+    const before = await balanceOf(ALICE)
     await carry([], ALICE)
-    expect(await held(ALICE)).toBe(before + amount())
+    expect(await balanceOf(ALICE)).toBe(before + amount())
   })
 })
 
@@ -107,12 +107,12 @@ describe('a call that fails', () => {
 
   test('reverts the earlier calls and gives the full amount to the fallback', async () => {
     const { destination } = bridge
-    const [alice, bob] = [await held(ALICE), await held(BOB)]
+    const [alice, bob] = [await balanceOf(ALICE), await balanceOf(BOB)]
     const { deposit, names, events } = await carry(failing(), ALICE)
     expect(names).toEqual(['FilledRelay', 'Transfer', 'CallsFailed', 'Transfer', 'DrainedTokens'])
     expect(events[2]?.args).toEqual({ calls: failing(), fallbackRecipient: ALICE })
     expect(events[4]?.args).toEqual({ recipient: ALICE, token: destination.usdc, amount: amount() })
-    expect([await held(ALICE), await held(BOB)]).toEqual([alice + amount(), bob])
+    expect([await balanceOf(ALICE), await balanceOf(BOB)]).toEqual([alice + amount(), bob])
     expect(await refusalOf(deposit)).toBe('RelayFilled')
   })
 
@@ -148,7 +148,7 @@ describe('a call with the balance', () => {
   test('gets the balance as its first argument (offset 4) or its second (offset 36)', async () => {
     const { destination } = bridge
     const { usdc, handler } = destination
-    const before = await held(BOB)
+    const before = await balanceOf(BOB)
     const spend = encodeFunctionData({ abi: SINK, functionName: 'transferFrom', args: [handler, BOB, 0n] })
     const { names } = await carry(
       [
@@ -158,7 +158,7 @@ describe('a call with the balance', () => {
       ALICE,
     )
     expect(names).toEqual(['FilledRelay', 'Transfer', 'Approval', 'Transfer'])
-    expect(await held(BOB)).toBe(before + amount())
+    expect(await balanceOf(BOB)).toBe(before + amount())
     expect(await destination.allowance(handler, handler)).toBe(0n)
     expect(await handlerHolds()).toBe(0n)
 

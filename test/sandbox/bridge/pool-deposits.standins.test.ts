@@ -102,9 +102,9 @@ describe('the interface', () => {
 describe('a deposit', () => {
   test('takes the tokens and emits every parameter, with its id and its deadline', async () => {
     const { origin, destination } = bridge
-    const held = await origin.balanceOf(origin.pool)
+    const balanceBefore = await origin.balanceOf(origin.pool)
     const deposit = await bridge.deposit({ message: '0x1234', recipient: BOB, deadlineIn: 60 })
-    expect(await origin.balanceOf(origin.pool)).toBe(held + origin.units('100'))
+    expect(await origin.balanceOf(origin.pool)).toBe(balanceBefore + origin.units('100'))
     const now = await origin.now()
     expect(deposit).toMatchObject({
       originChainId: 8453,
@@ -176,29 +176,29 @@ describe('a deposit', () => {
         args: [...words, encodeAddressWord(exclusive), 7n, quoted, deadline, 0, message],
       }),
     ]
-    const made = []
+    const deposits = []
     for (const data of calls) {
       await origin.mint(ALICE, inAmount)
       await origin.act(ALICE, origin.usdc, encodeApproval(origin.pool, inAmount))
       const [hash] = await origin.act(ALICE, origin.pool, data)
       const deposit = (await readDeposits(origin.chain)).find(({ transactionHash }) => transactionHash === hash)
       if (!deposit) throw new Error('No event')
-      made.push(deposit)
+      deposits.push(deposit)
     }
-    const [first, ...others] = made
+    const [first, ...others] = deposits
     if (!first) throw new Error('No deposit')
     const varying = ['transactionHash', 'blockNumber', 'depositId', 'quoteTimestamp', 'fillDeadline', 'logIndex']
     const same = (deposit: object) => Object.entries(deposit).filter(([name]) => !varying.includes(name))
     for (const other of others) expect(same(other)).toEqual(same(first))
-    for (const { quoteTimestamp, fillDeadline } of made) expect(fillDeadline - quoteTimestamp).toBe(7200)
+    for (const { quoteTimestamp, fillDeadline } of deposits) expect(fillDeadline - quoteTimestamp).toBe(7200)
 
     // The contract function `unsafeDeposit` derives the deposit's id from the sender, the depositor and a number that
     // the sender chooses. The pool's deposit counter stays the same.
     const id = BigInt(keccak256(encodePacked(['address', 'bytes32', 'uint256'], [ALICE, encodeAddressWord(ALICE), 7n])))
-    expect(made.at(-1)?.depositId).toBe(id)
+    expect(deposits.at(-1)?.depositId).toBe(id)
     const unsafe = { address: origin.pool, abi: spokePoolAbi, functionName: 'getUnsafeDepositId' } as const
     expect(await readContract(origin.client, { ...unsafe, args: [ALICE, encodeAddressWord(ALICE), 7n] })).toBe(id)
-    expect((await bridge.deposit()).depositId).toBe((made.at(-2)?.depositId ?? 0n) + 1n)
+    expect((await bridge.deposit()).depositId).toBe((deposits.at(-2)?.depositId ?? 0n) + 1n)
   })
 
   test('takes a USDT-like token, and calldata with an integrator at its end', async () => {

@@ -374,8 +374,8 @@ describe('a speed-up', () => {
     const { origin } = bridge
     const deposit = await bridge.deposit()
     const { outputAmount, signature } = await agreed(deposit, { message: '0x77' })
-    const asked = [ALICE, deposit.depositId, outputAmount, BOB, '0x77', signature] as const
-    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'speedUpV3Deposit', args: asked })
+    const args = [ALICE, deposit.depositId, outputAmount, BOB, '0x77', signature] as const
+    const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'speedUpV3Deposit', args })
     const [event] = await origin.eventsOf((await origin.act(STRANGER, origin.pool, data))[0])
     expect(event).toMatchObject({
       eventName: 'RequestedSpeedUpDeposit',

@@ -66,8 +66,8 @@ const naming = ({ depositId }: { depositId: bigint }) => ({ depositId: depositId
 
 describe('the controls', () => {
   const statusFor = async (headers: Record<string, string>) => {
-    const asked = request(`${controls.url}/chains/resume`, { method: 'POST', headers }).end('{}')
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    const pendingRequest = request(`${controls.url}/chains/resume`, { method: 'POST', headers }).end('{}')
+    const [answer] = (await once(pendingRequest, 'response')) as [IncomingMessage]
     answer.resume()
     return answer.statusCode
   }

@@ -140,22 +140,28 @@ describe('a reorganisation', () => {
   test('drops a deposit, which is included again with another id', async () => {
     const { origin, relayer } = bridge
     const { target, callData } = await depositCall({ recipient: BOB })
-    let seen: BridgeDeposit | undefined
+    let firstDeposit: BridgeDeposit | undefined
     const { hash } = await troubles.reorganise({
       ...{ chainId: 8453, token: origin.usdc },
       include: async () => (await origin.act(ALICE, target, callData))[0] as Hash,
       async between(first) {
-        seen = (await relayer.look({ transactionHash: first }))[0]?.deposit
+        firstDeposit = (await relayer.look({ transactionHash: first }))[0]?.deposit
       },
     })
     const [again] = await depositsIn(hash)
-    expect(again?.depositId).toBe((seen?.depositId ?? 0n) + 1n)
-    const { depositId: _, blockNumber: __, logIndex: ___, transactionHash: ____, ...terms } = seen as BridgeDeposit
+    expect(again?.depositId).toBe((firstDeposit?.depositId ?? 0n) + 1n)
+    const {
+      depositId: _,
+      blockNumber: __,
+      logIndex: ___,
+      transactionHash: ____,
+      ...terms
+    } = firstDeposit as BridgeDeposit
     expect(again).toMatchObject(terms)
     expect(await relayer.look({ transactionHash: hash })).toMatchObject([{ state: 'waiting', deposit: again }])
     // The relayer has forgotten the deposit whose block was dropped.
-    const known = (await relayer.look()).map(({ deposit }) => deposit)
-    expect(known.filter(({ originChainId }) => originChainId === 8453)).toEqual(await readDeposits(origin.chain))
+    const deposits = (await relayer.look()).map(({ deposit }) => deposit)
+    expect(deposits.filter(({ originChainId }) => originChainId === 8453)).toEqual(await readDeposits(origin.chain))
   })
 
   test('has a user operation included again by another bundler', async () => {
@@ -172,8 +178,8 @@ describe('a reorganisation', () => {
     const { dropped, hash } = await troubles.reorganise({
       ...{ chainId: 8453, token: origin.usdc },
       include: () => include([operation], STRANGER),
-      async between(seen) {
-        first = (await depositsIn(seen))[0]
+      async between(hash) {
+        first = (await depositsIn(hash))[0]
       },
       again: async () => include([await sign(other, []), operation], RELAYER),
     })
@@ -198,13 +204,13 @@ describe('a refund', () => {
 
     const sum = { alone: 24n, together: 124n, deferred: 0n, claimed: 124n }[way]
     expect(await origin.balanceOf(ALICE)).toBe(before + sum)
-    const told = (await Promise.all(hashes.map((hash) => origin.eventsOf(hash)))).flat()
+    const events = (await Promise.all(hashes.map((hash) => origin.eventsOf(hash)))).flat()
     const paid = (refundAmounts: bigint[], deferredRefunds = false) => ({
       eventName: 'ExecutedRelayerRefundRoot',
       args: { refundAddresses: [ALICE], refundAmounts, deferredRefunds },
     })
     const claim = { eventName: 'ClaimedRelayerRefund', args: { refundAddress: encodeAddressWord(ALICE), amount: 124n } }
-    expect(told.filter(({ eventName }) => eventName !== 'Transfer')).toMatchObject(
+    expect(events.filter(({ eventName }) => eventName !== 'Transfer')).toMatchObject(
       {
         alone: [paid([11n]), paid([13n])],
         together: [paid([124n])],
