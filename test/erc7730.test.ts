@@ -172,8 +172,10 @@ describe('The ERC-7730 descriptors', () => {
     const descriptor = read(name)
     const functions = (ABIS[name] ?? []).filter((item): item is AbiFunction => item.type === 'function')
     const keys = Object.keys(descriptor.display?.formats ?? {})
-    const known = functions.map((item) => `${item.name}(${item.inputs.map((input) => `${input.type} ${input.name}`)})`)
-    expect(known).toEqual(expect.arrayContaining(keys))
+    const signatures = functions.map(
+      (item) => `${item.name}(${item.inputs.map((input) => `${input.type} ${input.name}`)})`,
+    )
+    expect(signatures).toEqual(expect.arrayContaining(keys))
     expect(new Set(selectorsIn(name)).size).toBe(keys.length)
     for (const key of keys) {
       const { parameters } = functionOf(key)

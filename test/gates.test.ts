@@ -61,7 +61,7 @@ const Report = z.object({
 })
 
 let folder: string
-let found: Map<string, string[]>
+let categoriesByPath: Map<string, string[]>
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gates-'))
@@ -74,16 +74,16 @@ beforeAll(() => {
   const { stdout } = spawnSync('biome', ['lint', ...options], { cwd: folder, encoding: 'utf8' })
   const { diagnostics } = Report.parse(JSON.parse(stdout))
   const byPath = Map.groupBy(diagnostics, ({ location }) => location.path)
-  found = new Map([...byPath].map(([path, group]) => [path, group.map(({ category }) => category)]))
+  categoriesByPath = new Map([...byPath].map(([path, group]) => [path, group.map(({ category }) => category)]))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
 test.for(VIOLATIONS)('The linter goes red when broken: %s', ([, path, , category]) => {
-  expect(found.get(path)).toContain(category)
+  expect(categoriesByPath.get(path)).toContain(category)
 })
 
 test.for(CLEAN.slice(1))('The linter lets pass what the rules allow: %s', ([path]) => {
-  expect(found.get(path) ?? []).toEqual([])
+  expect(categoriesByPath.get(path) ?? []).toEqual([])
 })
 
 test('Encoders of calldata are synchronous', () => {
@@ -119,8 +119,8 @@ test('Every cast has a comment with its reason', () => {
   expect(unexplainedCasts('const a = 1\nconst vaults = items as Vault[]')).toHaveLength(1)
   expect(unexplainedCasts('// Parsed just above.\nconst vaults = items as Vault[]')).toEqual([])
   const product = SOURCES.filter(({ path }) => path.startsWith('lib') || path.startsWith('functions'))
-  const found = product.flatMap(({ path, text }) => unexplainedCasts(text).map((line) => `${path}: ${line}`))
-  expect(found).toEqual([])
+  const violations = product.flatMap(({ path, text }) => unexplainedCasts(text).map((line) => `${path}: ${line}`))
+  expect(violations).toEqual([])
 })
 
 test('No test spies on a whole module, because a spied Node module stays so until the process ends', () => {
@@ -170,10 +170,10 @@ test('Retired words do not come back', () => {
   for (const planted of ['a movement', 'usersTable(', 'DepositView', 'stand-in', 'checkDeposit', 'type EventPlace =']) {
     expect(RETIRED.some(([word]) => word.test(planted))).toBe(true)
   }
-  const found = SOURCES.flatMap(({ path, text }) =>
+  const violations = SOURCES.flatMap(({ path, text }) =>
     RETIRED.filter(([word]) => word.test(text)).map(([word, instead]) => `${path}: ${word.source} → ${instead}`),
   )
-  expect(found).toEqual([])
+  expect(violations).toEqual([])
 })
 
 /** Matches comments that begin with a clause or an adverbial instead of a subject or verb. */
@@ -205,8 +205,10 @@ test('Comments begin with their subject or verb, and their sentences are short',
   expect(unclearComments('/** What a vault holds. */\nconst a = 1')).toHaveLength(1)
   expect(unclearComments(`const a = 1 // ${'word '.repeat(26)}`)).toHaveLength(1)
   expect(unclearComments('/**\n * Assets of a vault.\n * Smallest unit.\n */\nconst a = 1')).toEqual([])
-  const found = COMMENTED.flatMap(({ path, text }) => unclearComments(text).map((comment) => `${path}: ${comment}`))
-  expect(found).toEqual([])
+  const violations = COMMENTED.flatMap(({ path, text }) =>
+    unclearComments(text).map((comment) => `${path}: ${comment}`),
+  )
+  expect(violations).toEqual([])
 })
 
 /** Placeholder text that scripts/new.ts generates. The author of an endpoint must replace it. */
@@ -254,11 +256,11 @@ const PAGES = new Map(
 test('The table of sandbox/README.md has each public module and each folder of the sandbox', () => {
   const table = PAGES.get(join('sandbox', 'README.md'))?.match(/^\|.*/gm)?.join('\n') ?? ''
   const named = [...table.matchAll(/`([\w-]+(?:\.ts|\/))`/g)].map(([, name]) => name)
-  const found = readdirSync('sandbox', { withFileTypes: true }).flatMap((entry) => {
+  const names = readdirSync('sandbox', { withFileTypes: true }).flatMap((entry) => {
     if (entry.isDirectory()) return [`${entry.name}/`]
     return /(?<!\.d)\.ts$/.test(entry.name) ? [entry.name] : []
   })
-  expect(named.toSorted()).toEqual(found.toSorted())
+  expect(named.toSorted()).toEqual(names.toSorted())
 })
 
 function listBrokenLinks(pages: ReadonlyMap<string, string>): string[] {
@@ -326,7 +328,7 @@ function listTrespasses(
   const upwards = [...rooms].flatMap(([room, imports]) =>
     imports.filter((one) => !order.slice(0, order.indexOf(room)).includes(one)).map((one) => `${room} before ${one}`),
   )
-  const found = files.flatMap(({ path, text }) => {
+  const violations = files.flatMap(({ path, text }) => {
     const [root, room = '', ...rest] = path.split('/')
     if (root !== 'lib' || rest.length === 0) return []
     const imported = [...text.matchAll(/from '(\.{1,2}\/[^']+)'/g)].map(([, to = '']) =>
@@ -337,7 +339,7 @@ function listTrespasses(
       .filter(([, to = '']) => !rooms.get(room)?.includes(to))
       .map(([, to]) => `${path} imports ${to}`)
   })
-  return [...upwards, ...found]
+  return [...upwards, ...violations]
 }
 
 test('Each room of lib imports only rooms in its row of the table, all of them above it', () => {

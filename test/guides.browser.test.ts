@@ -41,7 +41,7 @@ const pass = (seconds: number) => {
   passed += seconds * 1000
 }
 
-type Functions = Readonly<Record<string, (...given: readonly unknown[]) => unknown>>
+type Functions = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
 /** Exports of the guide's code blocks, by file name. The browser page has them as a global. */
 declare const guide: Readonly<Record<string, Functions>>
 
@@ -64,20 +64,20 @@ const test = base
   })
 
 /** Runs a function of the guide in a page. Returns a handle, because some results cannot be serialized. */
-function hold(page: Page, file: string, name: string, ...given: unknown[]): Promise<JSHandle> {
-  return page.evaluateHandle(([file, name, given]) => guide[file]?.[name]?.(...given), [file, name, given] as const)
+function hold(page: Page, file: string, name: string, ...args: unknown[]): Promise<JSHandle> {
+  return page.evaluateHandle(([file, name, args]) => guide[file]?.[name]?.(...args), [file, name, args] as const)
 }
 
-async function run<Answer = unknown>(page: Page, file: string, name: string, ...given: unknown[]): Promise<Answer> {
-  return await (await hold(page, file, name, ...given)).jsonValue()
+async function run<Answer = unknown>(page: Page, file: string, name: string, ...args: unknown[]): Promise<Answer> {
+  return await (await hold(page, file, name, ...args)).jsonValue()
 }
 
 /** Runs a function of the guide that must fail. Returns the text with which the guide explains the failure to users. */
-async function told(page: Page, file: string, name: string, ...given: unknown[]): Promise<unknown> {
+async function explainFailure(page: Page, file: string, name: string, ...args: unknown[]): Promise<unknown> {
   return await page.evaluate(
-    ([file, name, given]) =>
-      Promise.resolve(guide[file]?.[name]?.(...given)).then(() => 'It went well.', guide['explain.ts']?.['explain']),
-    [file, name, given] as const,
+    ([file, name, args]) =>
+      Promise.resolve(guide[file]?.[name]?.(...args)).then(() => 'It went well.', guide['explain.ts']?.['explain']),
+    [file, name, args] as const,
   )
 }
 
@@ -205,16 +205,16 @@ test('A user links wallets by a private key and by the browser’s wallet', asyn
   expect(await run(page, 'wallet.ts', 'linkOwnKey', privateKey)).toMatchObject({ address, chain: 'evm' })
   await expect(run(page, 'wallet.ts', 'linkOwnKey', privateKey)).rejects.toThrow('wallet_already_linked: ')
 
-  const asked: unknown[] = []
+  const methods: unknown[] = []
   await page.exposeFunction('askWallet', ({ method, params }: { method: string; params?: [Hex] }) => {
-    asked.push(method)
+    methods.push(method)
     return method === 'eth_requestAccounts'
       ? [inBrowser.address]
       : inBrowser.signMessage({ message: { raw: params?.[0] ?? '0x' } })
   })
   const provider = await page.evaluateHandle('({ request: (asked) => askWallet(asked) })')
   await run(page, 'wallet.ts', 'linkBrowserWallet', provider)
-  expect(asked).toEqual(['eth_requestAccounts', 'personal_sign'])
+  expect(methods).toEqual(['eth_requestAccounts', 'personal_sign'])
 
   const client = await clientOf(page, service)
   orThrow(await unlinkWallet(client, { address }))
@@ -266,8 +266,8 @@ test('An abandoned recovery keeps the previous passkey on its authenticator', as
   const begun = orThrow(await startRecovery(client, { platform: 'web', email }))
   await run(page, 'passkey.ts', 'createPasskey', begun.publicKeyCredentialCreationOptions)
   const { challengeIdentifier, ...challenge } = orThrow(await startLogin(client, { email }))
-  const asked = { ...challenge, allowCredentials: { webauthn: [{ type: 'public-key', id }] } }
-  const firstFactor = await run<FirstFactor>(page, 'passkey.ts', 'signWithPasskey', asked)
+  const options = { ...challenge, allowCredentials: { webauthn: [{ type: 'public-key', id }] } }
+  const firstFactor = await run<FirstFactor>(page, 'passkey.ts', 'signWithPasskey', options)
   expect(orThrow(await completeLogin(client, { challengeIdentifier, firstFactor }))).toMatchObject({ user: { email } })
 })
 
@@ -279,7 +279,9 @@ test('A user adds the passkey of a second device, confirmed on the first one, wh
   await run(phone, 'passkey-account.ts', 'registerWithPasskey', email)
   await logIn(phone)
   const confirm = await phone.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
-  expect(await told(phone, 'credentials.ts', 'addPasskey', 'phone', confirm)).toBe('This device is enrolled already.')
+  expect(await explainFailure(phone, 'credentials.ts', 'addPasskey', 'phone', confirm)).toBe(
+    'This device is enrolled already.',
+  )
 
   // The laptop's page signs with the phone's passkey, as browsers do after a QR code scan.
   await laptop.exposeFunction('askPhone', async (challenge: object) => {
@@ -316,18 +318,18 @@ test('A user logs out and deletes the account after a fresh login', async ({ ope
 
 test('The guide explains problems with an address, a password or a code', async ({ openDevice }) => {
   const page = await openDevice()
-  expect(await told(page, 'passkey-account.ts', 'registerWithPasskey', 'nobody')).toContain('e-mail address')
+  expect(await explainFailure(page, 'passkey-account.ts', 'registerWithPasskey', 'nobody')).toContain('e-mail address')
   const register = async (password: string, codeOf: (otpUrl: string) => string) => {
     const started = await run<Started>(page, 'password.ts', 'startWithPassword', someEmail())
     const { temporaryAuthenticationToken: token, otpUrl } = started
-    return await told(page, 'password.ts', 'registerWithPassword', token, password, codeOf(otpUrl))
+    return await explainFailure(page, 'password.ts', 'registerWithPassword', token, password, codeOf(otpUrl))
   }
   const wrong = (otpUrl: string) => oneTimeCode(otpUrl).replace(/.$/, (digit) => ((Number(digit) + 5) % 10).toString())
   expect(await register(PASSWORD, wrong)).toContain('new QR code')
   expect(await register('short', oneTimeCode)).toContain('8 to 256 characters')
   expect(await register(PASSWORD, () => '12345')).toContain('six digits')
   const logInWith = (password: string, code: string) =>
-    told(page, 'password.ts', 'logInWithPassword', someEmail(), password, code)
+    explainFailure(page, 'password.ts', 'logInWithPassword', someEmail(), password, code)
   expect(await logInWith('short', '123456')).toContain('8 to 256 characters')
   expect(await logInWith(PASSWORD, '12345')).toContain('six digits')
   expect(await logInWith(PASSWORD, '123456')).toContain('did not work')
@@ -335,7 +337,9 @@ test('The guide explains problems with an address, a password or a code', async 
   await run(page, 'passkey-account.ts', 'registerWithPasskey', someEmail())
   await logIn(page)
   const confirm = await page.evaluateHandle("guide['credentials.ts'].confirmWithPasskey")
-  expect(await told(page, 'credentials.ts', 'changePassword', PASSWORD, confirm)).toContain('needs one-time codes')
+  expect(await explainFailure(page, 'credentials.ts', 'changePassword', PASSWORD, confirm)).toContain(
+    'needs one-time codes',
+  )
 })
 
 test('The guide explains that a kit or a key does not fit, and is silent about declined requests', async ({
@@ -343,21 +347,22 @@ test('The guide explains that a kit or a key does not fit, and is silent about d
 }) => {
   const [page, email] = [await openDevice(), someEmail()]
   const kit = await run<Kit>(page, 'register-with-kit.ts', 'registerWithKit', email)
-  const recoverWith = (given: Partial<Kit>) => told(page, 'recover.ts', 'recover', email, { ...kit, ...given })
+  const recoverWith = (kitChange: Partial<Kit>) =>
+    explainFailure(page, 'recover.ts', 'recover', email, { ...kit, ...kitChange })
   expect(await recoverWith({ secret: 'D1-' })).toContain('kit does not fit')
   expect(await recoverWith({ credentialId: kit.credentialId.slice(1) })).toContain('kit does not fit')
   expect(await recoverWith({ credentialId: `${kit.credentialId.slice(0, -2)}AA` })).toContain('kit does not fit')
 
   const key = await hold(page, 'browser-key.ts', 'registerWithKey', someEmail())
-  expect(await told(page, 'browser-key.ts', 'logInWithKey', email, key)).toContain('no key of this account')
+  expect(await explainFailure(page, 'browser-key.ts', 'logInWithKey', email, key)).toContain('no key of this account')
 
   await logIn(page)
   const declining = await page.evaluateHandle(
     '({ request: () => Promise.reject(Object.assign(Error(), { code: 4001 })) })',
   )
-  expect(await told(page, 'wallet.ts', 'linkBrowserWallet', declining)).toBeUndefined()
+  expect(await explainFailure(page, 'wallet.ts', 'linkBrowserWallet', declining)).toBeUndefined()
   await page.context().setOffline(true)
-  expect(await told(page, 'sessions.ts', 'deleteAccount')).toContain('check your connection')
+  expect(await explainFailure(page, 'sessions.ts', 'deleteAccount')).toContain('check your connection')
 })
 
 test('The guide has a message for every error that concerns the user', async ({ integrate: { folder } }) => {

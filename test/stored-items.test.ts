@@ -76,11 +76,11 @@ test('A version reads the last one’s items, and the last one reads its items',
 })
 
 test('An item may have a new field that may be absent, and a new word', () => {
-  const before = listForms({ Item: z.object({ kind: z.enum(['a']), asked: z.object({ by: z.string() }) }) })
+  const before = listForms({ Item: z.object({ kind: z.enum(['a']), request: z.object({ by: z.string() }) }) })
   const now = listForms({
     Item: z.object({
       kind: z.enum(['a', 'b']),
-      asked: z.object({ by: z.string().optional() }),
+      request: z.object({ by: z.string().optional() }),
       more: z.object({ since: z.number() }).optional(),
     }),
   })

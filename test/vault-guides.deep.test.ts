@@ -113,24 +113,24 @@ test('A client accepts the service’s signed responses for the vaults that it k
   const { vault, vaultAddress } = placeOf(service, 'sync')
   const { createVerifiedClient }: Snippet = await load('verified-client.ts')
   const pin = { chainId: base.id, address: vaultAddress, protocol: 'erc4626', asset: vault.asset }
-  const asked = { vaultAddress, userAddress, amount: '1000' }
-  expect(await prepareDeposit(createVerifiedClient([pin]), asked)).toMatchObject({ ok: true })
+  const input = { vaultAddress, userAddress, amount: '1000' }
+  expect(await prepareDeposit(createVerifiedClient([pin]), input)).toMatchObject({ ok: true })
   const other = { ...pin, asset: userAddress }
-  expect(await prepareDeposit(createVerifiedClient([other]), asked)).toMatchObject({ error: { code: 'unverified' } })
+  expect(await prepareDeposit(createVerifiedClient([other]), input)).toMatchObject({ error: { code: 'unverified' } })
 
   const { createWalletClient }: Snippet = await load('lazy-client.ts')
   const { signingKey } = service.backends
-  const prepare = (keys: readonly unknown[]) => prepareDeposit(createWalletClient(keys), asked)
+  const prepare = (keys: readonly unknown[]) => prepareDeposit(createWalletClient(keys), input)
   expect(await prepare([signingKey])).toMatchObject({ ok: true })
   expect(await prepare([])).toMatchObject({ error: { code: 'unverified' } })
 
   const { createBoundedClient }: Snippet = await load('bounded-client.ts')
-  expect(await prepareDeposit(createBoundedClient({ keys: [signingKey] }, 1n), asked)).toMatchObject({ ok: true })
+  expect(await prepareDeposit(createBoundedClient({ keys: [signingKey] }, 1n), input)).toMatchObject({ ok: true })
 
   const { createWitnessedClient }: Snippet = await load('witnessed-client.ts')
   const [here, elsewhere] = service.backends.chains.map(({ rpcUrl }) => rpcUrl)
   const confirm = (rpcUrl: string | undefined) =>
-    prepareDeposit(createWitnessedClient({ keys: [signingKey] }, { [base.id]: rpcUrl }), asked)
+    prepareDeposit(createWitnessedClient({ keys: [signingKey] }, { [base.id]: rpcUrl }), input)
   expect(await confirm(here)).toMatchObject({ ok: true })
   expect(await confirm(elsewhere)).toMatchObject({ error: { code: 'unverified' } })
 })
@@ -339,21 +339,21 @@ describe('A wallet that takes several calls in one request', () => {
     )
     return { ...wallet, sender, vaultAddress, deposit: () => deposit(sender, vaultAddress, userAddress, '3000000') }
   }
-  const sendings = (asked: readonly string[]) => asked.filter((method) => /send/i.test(method))
+  const sendings = (requestedMethods: readonly string[]) => requestedMethods.filter((method) => /send/i.test(method))
 
   test('signs once if it is atomic, also after an upgrade of the account', async ({ service, load }) => {
     for (const atomic of ['supported', 'ready'] as const) {
-      const { asked, deposit } = await open(service, load, { atomic })
+      const { requestedMethods, deposit } = await open(service, load, { atomic })
       expect(await deposit()).toBe(false)
-      expect(sendings(asked)).toEqual(['wallet_sendCalls'])
+      expect(sendings(requestedMethods)).toEqual(['wallet_sendCalls'])
     }
   })
 
   test('gets call by call if it is not atomic or predates EIP-5792', async ({ service, load }) => {
     for (const habits of [{ atomic: 'unsupported' }, { isOld: true }] as const) {
-      const { asked, deposit } = await open(service, load, habits)
+      const { requestedMethods, deposit } = await open(service, load, habits)
       expect(await deposit()).toBe(false)
-      expect(sendings(asked)).toEqual(['eth_sendTransaction', 'eth_sendTransaction'])
+      expect(sendings(requestedMethods)).toEqual(['eth_sendTransaction', 'eth_sendTransaction'])
     }
   })
 
@@ -425,10 +425,10 @@ describe('In an asynchronous vault', () => {
     const { withdraw } = await load('withdraw.ts')
     const { finishWithdrawal } = await load('follow-withdrawal.ts')
     const sender = viemSender(walletsOn(service))
-    const had = await balanceOf(chain, vault.asset)
+    const balanceBefore = await balanceOf(chain, vault.asset)
     await deposit(sender, vaultAddress, userAddress, '4000000')
     expect(await cancel(sender, place)).toBe(false)
-    expect(await balanceOf(chain, vault.asset)).toBe(had)
+    expect(await balanceOf(chain, vault.asset)).toBe(balanceBefore)
 
     await deposit(sender, vaultAddress, userAddress, '4000000')
     await settleRequests(chain, vaultAddress)
@@ -552,13 +552,13 @@ describe('A wallet’s server', () => {
 
   test('with web-standard requests accepts signed deliveries and refuses others', async ({ load }) => {
     const { handleDelivery }: Snippet = await load('webhook-handler.ts')
-    const kept: unknown[] = []
+    const storedEvents: unknown[] = []
     const send = async (signer = secret, delivered: { readonly id: string } = event) => {
       const request = deliver('https://wallet.example', signer, delivered)
-      return (await handleDelivery(request, secret, async (one: unknown) => kept.push(one))).status
+      return (await handleDelivery(request, secret, async (one: unknown) => storedEvents.push(one))).status
     }
     expect([await send(), await send(another), await send(secret, trial)]).toEqual([204, 401, 204])
-    expect(kept).toEqual([event])
+    expect(storedEvents).toEqual([event])
   })
 
   test('notifies a user once of a claimable amount and ignores unknown types', async ({ load }) => {

@@ -62,11 +62,11 @@ async function live(
   steps: readonly Step[],
   { isLatest = true, isLossy = false },
 ) {
-  let known = 0
+  let reportedCount = 0
   const waiting: PublishedEvent[] = []
   const gather = () => {
-    waiting.push(...history.log.slice(known).filter(({ final }) => isLatest || final))
-    known = history.log.length
+    waiting.push(...history.log.slice(reportedCount).filter(({ final }) => isLatest || final))
+    reportedCount = history.log.length
   }
   for (const step of steps) {
     gather()

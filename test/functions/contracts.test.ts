@@ -21,14 +21,14 @@ const FILES = globSync('functions/**/contract.ts')
 
 test('Exactly the contracts in functions/ are listed, under the names of their folders', async () => {
   expect(FILES.length).toBeGreaterThan(0)
-  const found = await Promise.all(
+  const modules = await Promise.all(
     FILES.map(async (file) => {
       const { contract } = await import(/* @vite-ignore */ `../../${file}`)
       return [file.replace(/^functions\/(.*)\/contract\.ts$/, '$1'), contract] as const
     }),
   )
-  expect(Object.keys(ALL).sort()).toEqual(found.map(([name]) => name).sort())
-  for (const [name, contract] of found) expect(Object.fromEntries(CONTRACTS)[name]).toBe(contract)
+  expect(Object.keys(ALL).sort()).toEqual(modules.map(([name]) => name).sort())
+  for (const [name, contract] of modules) expect(Object.fromEntries(CONTRACTS)[name]).toBe(contract)
 })
 
 test.for(CONTRACTS.map(([name]) => [name]))('%s has a handler with its work in the same folder', ([name]) => {
@@ -156,9 +156,9 @@ describe('The default', () => {
     ['index', '0'],
     ['kind', 'deposit'],
   ])('of %s is described at each parameter and field: %j', ([wanted, value]) => {
-    const found = fields.filter(([name]) => name === wanted)
-    expect(found.length).toBeGreaterThan(0)
-    for (const [, schema] of found) expect(schema).toMatchObject({ default: value })
+    const matches = fields.filter(([name]) => name === wanted)
+    expect(matches.length).toBeGreaterThan(0)
+    for (const [, schema] of matches) expect(schema).toMatchObject({ default: value })
   })
 
   test('is in the reference of each parameter that has one', async () => {
@@ -321,8 +321,8 @@ test('The list of all contracts imports no module that does anything when loaded
 
 describe('The errors', () => {
   test('have the promised statuses and texts', () => {
-    const known = listErrorDefinitions().map(({ code, status, error }) => [code, [status, error]])
-    expect(Object.fromEntries(known)).toEqual(DOCUMENTED_ERRORS)
+    const entries = listErrorDefinitions().map(({ code, status, error }) => [code, [status, error]])
+    expect(Object.fromEntries(entries)).toEqual(DOCUMENTED_ERRORS)
   })
 
   test('share a text only for upstream failures', () => {
@@ -349,7 +349,7 @@ describe('The errors', () => {
 
   test("are each in docs/errors.md once with their status, as are the client's own errors", () => {
     const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `(\w+)` +\| (\d*|any) +\|/gm)
-    const told = [...rows].map(([, code, status]) => [code, status])
+    const documented = [...rows].map(([, code, status]) => [code, status])
     const ours = listErrorDefinitions().map(({ code, status }) => [code, `${status}`])
     const clients = {
       network: '',
@@ -359,6 +359,6 @@ describe('The errors', () => {
       throttled: '429',
       unexpected: 'any',
     } satisfies Record<CallError['code'], string>
-    expect(told.toSorted()).toEqual([...ours, ...Object.entries(clients)].toSorted())
+    expect(documented.toSorted()).toEqual([...ours, ...Object.entries(clients)].toSorted())
   })
 })

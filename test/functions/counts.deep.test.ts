@@ -92,13 +92,13 @@ test('Every endpoint and job makes the requests and round trips that docs/cost.j
 })
 
 type RpcCall = Parameters<typeof callRpc>[1][number]
-type Given = {
+type PlayOptions = {
   readonly hosts: readonly string[]
   readonly meter: Meter
   readonly tick: (seconds: number) => Promise<void>
 }
 
-async function startPlay(service: Service, { hosts, meter, tick }: Given) {
+async function startPlay(service: Service, { hosts, meter, tick }: PlayOptions) {
   const { chains } = service.backends
   const urlsOf = (chainId: number) => hosts.map((host) => `http://${host}.example/${chainId}`)
   // The cast is safe, because `hosts` is never empty.
@@ -119,7 +119,7 @@ async function startPlay(service: Service, { hosts, meter, tick }: Given) {
 async function playForTwo(
   containers: Containers,
   users: readonly [LocalAccount, LocalAccount],
-  { meter, tick }: Pick<Given, 'meter' | 'tick'>,
+  { meter, tick }: Pick<PlayOptions, 'meter' | 'tick'>,
 ) {
   const { backends, createClient } = containers.service
   const vaults = backends.chains.flatMap(({ vaults }) => vaults)
@@ -138,9 +138,9 @@ async function playForTwo(
       return reply
     }
     const counting = costs.counting(strict, temperature, pass)
-    const call: Service['call'] = async (...asked) => {
+    const call: Service['call'] = async (...args) => {
       await tick(PAUSE_SECONDS)
-      return await counting(...asked)
+      return await counting(...args)
     }
     const tell = async () => {
       const counts = await costs.during(async () => {

@@ -160,15 +160,15 @@ describe('The document', () => {
   })
 
   test('describes every parameter, and every field that has more than one value', ({ document }) => {
-    const isTold = (field: unknown): boolean => {
-      const { items, anyOf = [], ...known } = resolveReferences(field, document) as Field
-      return 'description' in known || 'const' in known || (items && isTold(items)) || anyOf.some(isTold)
+    const isDescribed = (field: unknown): boolean => {
+      const { items, anyOf = [], ...schema } = resolveReferences(field, document) as Field
+      return 'description' in schema || 'const' in schema || (items && isDescribed(items)) || anyOf.some(isDescribed)
     }
     const undescribed = (part: unknown, name: string): string[] => {
       if (typeof part !== 'object' || part === null) return []
       const inner = Object.entries(part).flatMap(([key, value]) => undescribed(value, `${name}.${key}`))
       const fields = Object.entries('properties' in part && !Array.isArray(part) ? (part.properties as object) : {})
-      return [...inner, ...fields.flatMap(([key, field]) => (isTold(field) ? [] : [`${name}.${key}`]))]
+      return [...inner, ...fields.flatMap(([key, field]) => (isDescribed(field) ? [] : [`${name}.${key}`]))]
     }
     expect(undescribed(document.components.schemas, '')).toEqual([])
     const operations = Object.values(document.paths).flatMap(Object.values<Operation>)
@@ -657,8 +657,8 @@ const liveTest = test
     expect(refused, `missing in uses of ${name}: ${refused.join(', ')}`).toEqual([])
     const response = operationOf(name).responses[status]
     expect(response).toBeDefined()
-    const isTold = (header: string) => !headers.has(header) || response?.headers[header]
-    expect(Object.keys(document.components.headers).filter((header) => !isTold(header))).toEqual([])
+    const isPresent = (header: string) => !headers.has(header) || response?.headers[header]
+    expect(Object.keys(document.components.headers).filter((header) => !isPresent(header))).toEqual([])
     const schema = response?.content?.['application/json'].schema as JsonSchema
     if (status < 300) {
       expect(schema ? problemsOf(closeSchema(schema), body) : body, name).toBeUndefined()

@@ -218,7 +218,7 @@ describe('A lease', () => {
     service.table.hold = ({ body }) => (body.includes('"LEASES"') ? promise : undefined)
     const login = service.call('POST', LOGIN, { key, body: {} })
     const search = service.call('POST', SEARCH, { key, body: { search: 'bitcoin' } })
-    const others = () => service.table.tries.filter((asked) => !leases(service).includes(asked))
+    const others = () => service.table.tries.filter((request) => !leases(service).includes(request))
     await expect.poll(() => leases(service).length).toBe(2)
     // Both requests have now identified their client, and the search has read the list of coins.
     await expect.poll(() => others().map(({ action }) => action)).toContain('GetItem')

@@ -83,8 +83,8 @@ describe('A path', () => {
   // path and fails.
   test('with unnecessary encoding is signed as the gateway decodes it', async ({ service }) => {
     const encoded = POSITIONS.replace('positions', 'p%6Fsitions').replace('0x', '%30x')
-    const asked = await sendHttpRequest(`${service.baseUrl}${encoded}`, { method: 'GET' })
-    expect(asked.status).toBe(404)
+    const reply = await sendHttpRequest(`${service.baseUrl}${encoded}`, { method: 'GET' })
+    expect(reply.status).toBe(404)
     const path = POSITIONS.replace('0x', '%30x')
     await expect(service.call('GET', path)).rejects.toThrow('not signed as it should be')
     const headers = { 'x-join-key': service.apiKey }
@@ -105,11 +105,11 @@ describe('The keys', () => {
       const { service: anew, stop } = await startNewContainers(service)
       const { keys } = (await anew.call('GET', '/.well-known/jwks.json', { key: null })).body
       const headers = { 'x-join-key': service.apiKey }
-      const asked = { method: 'GET', url: `${anew.baseUrl}${POSITIONS}`, headers }
-      const { status, text, headers: received } = await sendHttpRequest(asked.url, asked)
+      const request = { method: 'GET', url: `${anew.baseUrl}${POSITIONS}`, headers }
+      const { status, text, headers: received } = await sendHttpRequest(request.url, request)
       await stop()
       const response = { status, headers: received as Record<string, string> }
-      const exchanged = { request: asked, response }
+      const exchanged = { request, response }
       const verdicts: boolean[] = await Promise.all(keys.map((key: JsonWebKey) => isSignedBy(key, exchanged, text)))
       const ids: string[] = keys.map(({ kid }: { kid: string }) => kid)
       return { published: ids, signing: ids.filter((_, index) => verdicts[index]) }

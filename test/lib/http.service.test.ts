@@ -135,10 +135,11 @@ describe.each(FAILURES)('A service that %s', (_, failure, code, times) => {
     expect(error.code).toBe(code)
     expect(requests).toHaveLength(times)
 
-    const told = [error, error.cause].flatMap((part) => (part instanceof Error ? [part.message, `${part.stack}`] : []))
-    expect(told).toHaveLength(4)
-    expect(told[2]).toMatch(/^some service: /)
-    for (const text of told) expect(text.split('\n')[0]).not.toMatch(/http:|https:|127\.0\.0\.1|hunter2|things|secret/i)
+    const texts = [error, error.cause].flatMap((part) => (part instanceof Error ? [part.message, `${part.stack}`] : []))
+    expect(texts).toHaveLength(4)
+    expect(texts[2]).toMatch(/^some service: /)
+    for (const text of texts)
+      expect(text.split('\n')[0]).not.toMatch(/http:|https:|127\.0\.0\.1|hunter2|things|secret/i)
     expect(error.cause).not.toHaveProperty('cause')
   })
 
@@ -215,9 +216,9 @@ describe('Retry-After', () => {
     [429, 'Wed, 21 Oct 2099 07:28:00 GMT', '600'],
     [429, 'Wed, 99 Oct 2026 07:28:00 GMT', '30'],
     [429, 'in 2 minutes', '30'],
-  ])('of a %i is reported in whole seconds from 1 to 600: %j is %j', async (code, header, told) => {
+  ])('of a %i is reported in whole seconds from 1 to 600: %j is %j', async (code, header, expected) => {
     script = [status(code, { 'retry-after': header, date: 'Wed, 21 Oct 2026 07:28:00 GMT' })]
-    expect((await errorOf(ask())).headers['retry-after']).toBe(told)
+    expect((await errorOf(ask())).headers['retry-after']).toBe(expected)
   })
 
   test('that is a date is ignored if the response has no date of its own', async () => {

@@ -109,7 +109,7 @@ test('A server gets the user agent of fetch and the encodings that are decoded',
 
 test('A connection is kept after a whole response, even if aborted later, but not after a partial one', async () => {
   const answers = [sends('{}'), sends('{}'), sends(HUGE), sends('{}')]
-  const { url, requests } = await start((...given) => answers[requests.length - 1]?.(...given))
+  const { url, requests } = await start((...args) => answers[requests.length - 1]?.(...args))
   for (const _ of answers) {
     const over = new AbortController()
     await sendOnce({ fetch: fetchDirectly }, { url, mostBytes: MAX_BYTES }, over.signal).catch((error: unknown) => {

@@ -48,10 +48,10 @@ export async function addAuthenticator(page: Page, { isSynced = false } = {}): P
     async add(passkey) {
       await devTools.send('WebAuthn.addCredential', { authenticatorId, credential: passkey })
     },
-    async keepOnly(kept) {
+    async keepOnly(keptId) {
       const { credentials } = await devTools.send('WebAuthn.getCredentials', { authenticatorId })
       for (const { credentialId } of credentials) {
-        const isKept = Buffer.from(credentialId, 'base64').toString('base64url') === kept
+        const isKept = Buffer.from(credentialId, 'base64').toString('base64url') === keptId
         if (!isKept) await devTools.send('WebAuthn.removeCredential', { authenticatorId, credentialId })
       }
     },

@@ -49,8 +49,12 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
     const isSns = new URLSearchParams(body).get('Version') === '2010-03-31'
     if (!action && !isSns) {
       const { host: _, 'content-length': __, connection: ___, ...sent } = headers
-      const told = await sendHttpRequest(`${plane.url}${path}`, { method: body ? 'POST' : 'GET', headers: sent, body })
-      return { status: told.status, headers: told.headers, text: told.text }
+      const response = await sendHttpRequest(`${plane.url}${path}`, {
+        method: body ? 'POST' : 'GET',
+        headers: sent,
+        body,
+      })
+      return { status: response.status, headers: response.headers, text: response.text }
     }
     if (!action) return answerSns(new URLSearchParams(body), regionOf(headers))
     const isDynamo = service.startsWith('DynamoDB')
@@ -67,11 +71,11 @@ export async function startAwsAccount(servers: Servers, tables: Readonly<Record<
       : [/vaultline([-/])\w+[-/]/g, 'vaultline$1local$1']
     const url = isDynamo ? servers.dynamo : SecretId ? servers.secrets : servers.queues
     const { host: _, 'content-length': __, connection: ___, ...sent } = headers
-    const told = await sendHttpRequest(url, { headers: sent, body: body.replaceAll(own, local) })
+    const response = await sendHttpRequest(url, { headers: sent, body: body.replaceAll(own, local) })
     // DynamoDB's batch responses contain the local table name. The caller expects the table name of its stage.
-    const text = isDynamo ? told.text.replaceAll(local, String(own)) : told.text
-    const { 'content-length': ____, 'x-amz-crc32': _____, ...given } = told.headers
-    return { status: told.status, headers: given, text }
+    const text = isDynamo ? response.text.replaceAll(local, String(own)) : response.text
+    const { 'content-length': ____, 'x-amz-crc32': _____, ...responseHeaders } = response.headers
+    return { status: response.status, headers: responseHeaders, text }
   }
 
   const answerSns = (question: URLSearchParams, region: string): Reply => {

@@ -29,12 +29,12 @@ const refusal = (code: number, message: string) => Object.assign(new Error(messa
 /**
  * Creates a wallet with one account on one chain that accepts batches of calls (https://eips.ethereum.org/EIPS/eip-5792). The
  * wallet rejects requests that the EIP tells wallets to reject. The first status request of a batch returns 100 (pending).
- * `asked` lists the RPC methods that the wallet received.
+ * `requestedMethods` lists the RPC methods that the wallet received.
  */
 export function createBatchWallet(chain: LocalChain, account: Address, habits: BatchWalletBehaviour = {}) {
   const { atomic = 'supported', isOld = false, rejects, code = 200 } = habits
   const requestedMethods: string[] = []
-  const batches = new Map<string, { isSeen: boolean; status: object }>()
+  const batches = new Map<string, { isPolled: boolean; status: object }>()
   const chainId: Hex = `0x${chain.chainId.toString(16)}`
 
   async function sendCalls(batch: Batch) {
@@ -58,7 +58,7 @@ export function createBatchWallet(chain: LocalChain, account: Address, habits: B
     }
     const isAtomic = atomic !== 'unsupported'
     batches.set(id, {
-      isSeen: false,
+      isPolled: false,
       status: { version: '2.0.0', id, chainId, atomic: isAtomic, status: code, receipts },
     })
     return { id }
@@ -67,23 +67,23 @@ export function createBatchWallet(chain: LocalChain, account: Address, habits: B
   function getCallsStatus(id: string) {
     const batch = batches.get(id)
     if (!batch) throw refusal(5730, 'Unknown bundle id')
-    const isPending = !batch.isSeen
-    batch.isSeen = true
+    const isPending = !batch.isPolled
+    batch.isPolled = true
     return isPending ? { ...batch.status, status: 100, receipts: [] } : batch.status
   }
 
   const request = async ({ method, params }: { method: string; params?: unknown }) => {
     requestedMethods.push(method)
-    const [given] = Array.isArray(params) ? params : []
+    const [firstParam] = Array.isArray(params) ? params : []
     const isKnown = !isOld && method.startsWith('wallet_')
     if (isKnown && method === 'wallet_getCapabilities') {
       return { [chainId]: atomic === 'unsupported' ? {} : { atomic: { status: atomic } } }
     }
-    if (isKnown && method === 'wallet_sendCalls') return sendCalls(given)
-    if (isKnown && method === 'wallet_getCallsStatus') return getCallsStatus(given)
+    if (isKnown && method === 'wallet_sendCalls') return sendCalls(firstParam)
+    if (isKnown && method === 'wallet_getCallsStatus') return getCallsStatus(firstParam)
     if (method.startsWith('wallet_')) throw refusal(4200, 'The provider does not support the method')
     return (await callRpc(chain, [{ method, params: Array.isArray(params) ? params : [] }]))[0]
   }
   // The cast is needed because viem types a provider's requests by overloads, one per method.
-  return { asked: requestedMethods, provider: { request: request as EIP1193RequestFn } }
+  return { requestedMethods, provider: { request: request as EIP1193RequestFn } }
 }

@@ -10,8 +10,11 @@ export function createChainClient({ rpcUrl }: { readonly rpcUrl: string }) {
     cacheTime: 0,
     transport: custom({
       async request(body: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown> {
-        const asked = JSON.stringify({ jsonrpc: '2.0', id: 0, params: [], ...body })
-        const { text } = await sendHttpRequest(rpcUrl, { headers: { 'content-type': 'application/json' }, body: asked })
+        const requestBody = JSON.stringify({ jsonrpc: '2.0', id: 0, params: [], ...body })
+        const { text } = await sendHttpRequest(rpcUrl, {
+          headers: { 'content-type': 'application/json' },
+          body: requestBody,
+        })
         const { result, error } = JSON.parse(text)
         if (error) throw new RpcRequestError({ body, error, url: rpcUrl })
         return result

@@ -68,18 +68,18 @@ export function createMemoryChainReader({
       return { number, timestamp, hash: hashOf(block), parentHash: hashOf(block - 1) }
     },
     eth_getTransactionByHash(wanted: Hash) {
-      const found = transactions.find(({ hash }) => hash === wanted)
-      if (!found) return null
-      const { from, to, nonce = 0, input = '0x' } = found
+      const transaction = transactions.find(({ hash }) => hash === wanted)
+      if (!transaction) return null
+      const { from, to, nonce = 0, input = '0x' } = transaction
       return { hash: wanted, from, to, nonce: numberToHex(nonce), input }
     },
     eth_getTransactionReceipt(wanted: Hash) {
       const position = mined.findIndex(({ hash }) => hash === wanted)
-      const found = mined[position]
-      if (!found) return null
-      const { block = 0, status = 'success' } = found
+      const transaction = mined[position]
+      if (!transaction) return null
+      const { block = 0, status = 'success' } = transaction
       const place = { blockNumber: numberToHex(block), blockHash: hashOf(block), transactionHash: wanted }
-      return { ...place, status: status === 'success' ? '0x1' : '0x0', logs: logsOf(found, position) }
+      return { ...place, status: status === 'success' ? '0x1' : '0x0', logs: logsOf(transaction, position) }
     },
     eth_getTransactionCount: (_: Address, tag: Parameters<typeof blockOf>[0]) =>
       numberToHex(account.nonce?.(blockOf(tag)) ?? 0),

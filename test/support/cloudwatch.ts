@@ -93,8 +93,8 @@ export function createCloudWatch({ ofType }: Pick<SynthesizedStage, 'ofType'>) {
       const [{ MetricNamespace, MetricName, MetricValue, DefaultValue, Dimensions: named }] = MetricTransformations
       const isTaken = LogGroupName === group && matchesPattern(FilterPattern, line)
       if (LogGroupName !== group || (!isTaken && DefaultValue === undefined)) continue
-      const found = MetricValue.startsWith('$') ? fieldOf(line, MetricValue) : MetricValue
-      const value = isTaken ? found : DefaultValue
+      const metricValue = MetricValue.startsWith('$') ? fieldOf(line, MetricValue) : MetricValue
+      const value = isTaken ? metricValue : DefaultValue
       const dimensions = Object.fromEntries(named.map(({ Key, Value }) => [Key, `${fieldOf(line, Value)}`]))
       measure({ namespace: MetricNamespace, name: MetricName, dimensions }, Number(value), minute)
     }

@@ -20,8 +20,8 @@ const TIMEOUT_MS = 15_000
 export async function startContainers(service: Service): Promise<Containers> {
   const handlers = new Map<string, ReturnType<typeof loadHandler>>()
   const handlerOf = (name: string) => {
-    const known = handlers.get(name)
-    if (known) return known
+    const loadedHandler = handlers.get(name)
+    if (loadedHandler) return loadedHandler
     vi.resetModules()
     const handler = loadHandler(name)
     handlers.set(name, handler)

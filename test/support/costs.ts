@@ -22,7 +22,7 @@ function countsOf(metered: readonly MeteredRequest[]): Counts {
   const roundsOf = (...kinds: readonly MeteredRequest['kind'][]) => new Set(of(...kinds).map(({ round }) => round)).size
   const units = (reads: boolean) =>
     of('table')
-      .filter(({ asked: [action = ''] }) => isReading(action) === reads)
+      .filter(({ operations: [action = ''] }) => isReading(action) === reads)
       .reduce((sum, one) => sum + one.units, 0)
   return {
     table: { requests: of('table').length, readUnits: units(true), writeUnits: units(false) },
@@ -36,7 +36,7 @@ function countsOf(metered: readonly MeteredRequest[]): Counts {
 
 function timesOf(metered: readonly MeteredRequest[]): Record<string, number> {
   const groups = Map.groupBy(
-    metered.flatMap(({ asked }) => asked),
+    metered.flatMap(({ operations }) => operations),
     (name) => name,
   )
   return Object.fromEntries([...groups].sort(([a], [b]) => a.localeCompare(b)).map(([name, all]) => [name, all.length]))
@@ -87,11 +87,11 @@ export function compareCounts(part: object): string[] {
 function compacted(value: unknown): unknown {
   const { data } = Json.safeParse(value)
   if (!data) return value === 0 ? undefined : value
-  const kept = Object.entries(data).flatMap(([name, one]) => {
+  const entries = Object.entries(data).flatMap(([name, one]) => {
     const small = compacted(one)
     return small === undefined || isEmptyPart(name, small) ? [] : [[name, small] as const]
   })
-  return Object.fromEntries(kept)
+  return Object.fromEntries(entries)
 }
 
 /**
@@ -313,14 +313,14 @@ export function createCostMeter(meter: Meter, { baseUrl, apiKey }: Pick<Service,
     /** Wraps `call`, which sends requests to the service. The wrapper counts the first call of each endpoint. */
     counting:
       (call: Call, temperature: 'cold' | 'warm', pass: () => Promise<void>): Call =>
-      async (...asked) => {
-        const [method, path, options = {}] = asked
+      async (...args) => {
+        const [method, path, options = {}] = args
         const { name } = findEndpoint(method, path)
         const counted = endpoints[name] ?? {}
         endpoints[name] = counted
         let reply: Awaited<ReturnType<Call>> | undefined
         const counts = await during(async () => {
-          reply = await call(...asked)
+          reply = await call(...args)
         })
         if (!reply) throw new Error('It was answered.')
         if (!counted[temperature]) {
@@ -356,11 +356,11 @@ export function addOneHostCounts(
   const ways = ['cold', 'warm', 'again'] as const
   return Object.fromEntries(
     Object.entries(endpoints).map(([name, counts]) => {
-      const asked = ways.flatMap((way) => {
+      const oneHostCounts = ways.flatMap((way) => {
         const { rpc = {}, inSeries } = others[name]?.[way] ?? {}
         return Object.keys(rpc).length > 0 && inSeries ? [[way, { rpc, inSeries: { rpc: inSeries.rpc } }]] : []
       })
-      return [name, { ...counts, ...(asked.length > 0 && { oneHost: Object.fromEntries(asked) }) }]
+      return [name, { ...counts, ...(oneHostCounts.length > 0 && { oneHost: Object.fromEntries(oneHostCounts) }) }]
     }),
   )
 }
@@ -370,8 +370,8 @@ const OF_GATEWAY = `apigw-requestid: ${'0'.repeat(36)}\r\n`
 
 function bytesOf(headers: readonly string[], body: string | Buffer): EndpointCounts['bytes'] {
   // HTTP/1.1 also sends a status line, ": " and a line end per header, and an empty line before the body.
-  const told = headers.join('').length + headers.length * 2 + `HTTP/1.1 200 OK\r\n${OF_GATEWAY}\r\n`.length
-  return { headers: told, body: Buffer.byteLength(body) }
+  const headerBytes = headers.join('').length + headers.length * 2 + `HTTP/1.1 200 OK\r\n${OF_GATEWAY}\r\n`.length
+  return { headers: headerBytes, body: Buffer.byteLength(body) }
 }
 
 /** Sends a GET request and returns the size of the response's headers and body in bytes. */

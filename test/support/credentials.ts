@@ -52,10 +52,10 @@ export function somePasskey(
   let userHandle = ''
 
   const authenticatorData = (
-    { rpId = 'localhost', flags = 5, counter: given }: CredentialFaults,
+    { rpId = 'localhost', flags = 5, counter: counterFault }: CredentialFaults,
     rest = Buffer.alloc(0),
   ) => {
-    counter = given ?? counter
+    counter = counterFault ?? counter
     const count = Buffer.alloc(4)
     count.writeUInt32BE(counter)
     return Buffer.concat([sha256(rpId), Buffer.from([flags]), count, rest])
@@ -71,8 +71,8 @@ export function somePasskey(
       { challenge, user, excludeCredentials = [] }: CreationOptions,
       { attestation = 'none', certify, ...faults }: CredentialFaults & Attesting = {},
     ) {
-      const kept = new Set(authenticator.values())
-      if (excludeCredentials.some((excluded) => kept.has(excluded.id))) throw new Error('InvalidStateError')
+      const ownIds = new Set(authenticator.values())
+      if (excludeCredentials.some((excluded) => ownIds.has(excluded.id))) throw new Error('InvalidStateError')
       userHandle = user.id
       authenticator.set(userHandle, id)
       const clientData = clientDataOf('webauthn.create', challenge, { origin: ORIGIN, ...faults })

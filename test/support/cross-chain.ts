@@ -68,9 +68,9 @@ function listenTo(api: FakeService): SimulatedBridgeApi {
     },
     quoteBehind({ body }) {
       const { message, recipient, inputAmount } = decodeBridgeDeposit(body.operations.at(-1).data)
-      const asked = { message: message === '0x' ? null : message, recipient, amount: `${inputAmount}` }
+      const expected = { message: message === '0x' ? null : message, recipient, amount: `${inputAmount}` }
       const isSame = ({ request: { url } }: Quoted) =>
-        Object.entries(asked).every(([name, value]) => url.searchParams.get(name) === value)
+        Object.entries(expected).every(([name, value]) => url.searchParams.get(name) === value)
       const quoted = quotes.findLast(isSame)
       if (!quoted) throw new Error('The bridge was not asked for this transfer')
       return quoted

@@ -71,7 +71,7 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
       })
   const world = {
     ...{ webhooks, log },
-    got: [] as ReceivedDelivery[],
+    received: [] as ReceivedDelivery[],
     queue: () => queue,
     enqueue: enqueueAt(PASSING_GATE),
     keyOf: ({ id }: Pick<Webhook, 'id'>) => ({ clientId: CLIENT, webhookId: id }),
@@ -143,15 +143,17 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
             gate(async () => {
               const { sequence, id } = JSON.parse(body)
               const webhookId = buildWebhookId(CLIENT, url)
-              const got = { ...{ webhookId, sequence, id, at: time, headers, body } }
-              world.got.push(got)
-              return await world.respond(got)
+              const delivery = { ...{ webhookId, sequence, id, at: time, headers, body } }
+              world.received.push(delivery)
+              return await world.respond(delivery)
             }),
         },
         received,
       )
-      const kept = new Set(received.flatMap((one, index) => (again.includes(one) ? (batch[index]?.id ?? []) : [])))
-      const done = new Set(batch.flatMap(({ id }) => (kept.has(id) ? [] : id)))
+      const retriedIds = new Set(
+        received.flatMap((one, index) => (again.includes(one) ? (batch[index]?.id ?? []) : [])),
+      )
+      const done = new Set(batch.flatMap(({ id }) => (retriedIds.has(id) ? [] : id)))
       queue = queue.filter(({ id }) => !done.has(id))
     },
     /**
@@ -169,7 +171,9 @@ export function createDeliveries({ dynamo }: Connection, { choose, clientId: CLI
     },
     sequences: (webhook?: Webhook) =>
       [
-        ...new Set(world.got.filter((one) => !webhook || one.webhookId === webhook.id).map(({ sequence }) => sequence)),
+        ...new Set(
+          world.received.filter((one) => !webhook || one.webhookId === webhook.id).map(({ sequence }) => sequence),
+        ),
       ].sort((one, other) => one - other),
   }
   return world

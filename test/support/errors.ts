@@ -176,7 +176,7 @@ export function expectError({ status, headers, body }: HttpReply, code: ErrorCod
   const details: Detail[] = body.details ?? []
   for (const { field: _, issue, atLeast, atMost, ...beyond } of details) {
     expect(beyond).toEqual({})
-    for (const amount of [atLeast, atMost].filter((told) => told !== undefined)) {
+    for (const amount of [atLeast, atMost].filter((limit) => limit !== undefined)) {
       expect(amount).toMatch(/^[1-9]\d*$/)
       expect(issue).toContain(amount)
     }

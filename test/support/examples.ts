@@ -49,11 +49,12 @@ export function buildExample(
  * Returns the new example, but keeps the old numbers and the old texts with digits: hashes, times, addresses, ids. Such values
  * differ at each run. So a diff of the examples shows only real changes.
  */
-export function keepKnownValues(known: unknown, next: unknown): unknown {
-  if (typeof known === 'number' && typeof next === 'number') return known
-  if (typeof known === 'string' && typeof next === 'string') return [known, next].every(hasDigit) ? known : next
-  if (typeof known !== 'object' || typeof next !== 'object' || known === null || next === null) return next
-  const values = new Map(Object.entries(known))
+export function keepKnownValues(previous: unknown, next: unknown): unknown {
+  if (typeof previous === 'number' && typeof next === 'number') return previous
+  if (typeof previous === 'string' && typeof next === 'string')
+    return [previous, next].every(hasDigit) ? previous : next
+  if (typeof previous !== 'object' || typeof next !== 'object' || previous === null || next === null) return next
+  const values = new Map(Object.entries(previous))
   if (Array.isArray(next)) return next.map((item, index) => keepKnownValues(values.get(`${index}`), item))
   const fields = Object.entries(next).map(([name, field]) => {
     const before = values.get(name)

@@ -43,8 +43,8 @@ export function createJobServices({ clients, deposits, webhooks }: Pick<Tables, 
     enqueue: async (_: readonly object[]) => {},
     random: () => 0,
     sleep: async (_: number) => {},
-    enqueueShards: async (asked: readonly object[]) => {
-      messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(asked))))
+    enqueueShards: async (shards: readonly object[]) => {
+      messages.push(...z.array(contract.message).parse(JSON.parse(JSON.stringify(shards))))
     },
   }
   return { services, messages }

@@ -50,8 +50,8 @@ export type UnlocatedEntry = LedgerEntry extends infer M
     : never
   : never
 /** Adds block and time to ledger entries, in order. */
-export const locateEntries = (given: readonly UnlocatedEntry[]): LedgerEntry[] =>
-  given.map((entry, index) => ({ ...ledgerPosition(index), ...entry }) as LedgerEntry)
+export const locateEntries = (entries: readonly UnlocatedEntry[]): LedgerEntry[] =>
+  entries.map((entry, index) => ({ ...ledgerPosition(index), ...entry }) as LedgerEntry)
 const amount = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('request', 'sync', 'receive', 'send', 'withdraw', 'claim'), amount }),
@@ -126,12 +126,12 @@ function live(steps: readonly Step[]): AccountHistory {
       entries.push(step.do === 'send' ? { ...moved, kind: 'send' } : { ...moved, kind: 'withdraw', isClaim: false })
       shares -= spent
     } else if (step.do === 'redeem') {
-      const asked = step.amount < shares ? step.amount : shares
-      if (asked === 0n) continue
+      const requested = step.amount < shares ? step.amount : shares
+      if (requested === 0n) continue
       const { requestId, pending } = redemptions
-      entries.push({ ...ledgerPosition(entries.length), kind: 'redeem', requestId, shares: asked })
-      redemptions = { ...redemptions, pending: pending + asked }
-      shares -= asked
+      entries.push({ ...ledgerPosition(entries.length), kind: 'redeem', requestId, shares: requested })
+      redemptions = { ...redemptions, pending: pending + requested }
+      shares -= requested
     } else if (step.do === 'cancelRedeem') {
       const { requestId, pending } = redemptions
       if (pending === 0n) continue

@@ -39,8 +39,8 @@ type Overrides = Readonly<Record<string, object>>
 export function overrideStorage(wire: RecordingProxy, lie: StorageOverrides): void {
   const withLie = (overrides: Overrides = {}) => {
     const lower = Object.fromEntries(Object.entries(overrides).map(([address, of]) => [address.toLowerCase(), of]))
-    const told = Object.entries(lie).map(([address, stateDiff]) => [address, { ...lower[address], stateDiff }])
-    return { ...lower, ...Object.fromEntries(told) }
+    const overridden = Object.entries(lie).map(([address, stateDiff]) => [address, { ...lower[address], stateDiff }])
+    return { ...lower, ...Object.fromEntries(overridden) }
   }
   const changed = ({ method, params, ...call }: Call): Call => {
     if (method === 'eth_call') {

@@ -37,7 +37,7 @@ export const test = chainlessTest
       coinGecko,
       defiLlama,
       liFi,
-      asked: () => fakes.flatMap(({ requests }) => requests),
+      listRequests: () => fakes.flatMap(({ requests }) => requests),
       forget,
       /** Opens the service's cache table directly. `now` is in milliseconds since 1970. */
       cacheAt: (now = Date.now()) => sharedCache({ table: cacheStore(service.tables.cache), now: () => now }),

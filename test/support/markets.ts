@@ -36,13 +36,13 @@ export const SOURCE_FAILURES: readonly (readonly [string, NonNullable<FakeServic
 ]
 
 /** Creates a fake price source. By default it has no prices. */
-export function someSource(told: Partial<PriceSource> = {}): PriceSource {
+export function someSource(changes: Partial<PriceSource> = {}): PriceSource {
   return {
     name: 'coingecko',
     currencies: CURRENCIES,
     fetchChart: async () => null,
     fetchPrices: async () => new Map(),
-    ...told,
+    ...changes,
   }
 }
 

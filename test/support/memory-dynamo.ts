@@ -178,7 +178,7 @@ export function memoryDynamo({
   function pageOf(
     candidates: Iterable<Stored>,
     { limit = Number.POSITIVE_INFINITY, filter, isKeysOnly }: PageOptions,
-    found: (stored: Stored) => Item,
+    toItem: (stored: Stored) => Item,
     keyOfPage: (item: Item) => PageKey,
   ): Page & { readonly size: number } {
     if (filter) checkExpression('FilterExpression', createExpressionBuilder().condition(filter))
@@ -189,7 +189,7 @@ export function memoryDynamo({
       size += candidate.size
       if (!filter || holds(filter, candidate.item)) {
         const { pk, sk } = candidate.item
-        items.push(isKeysOnly ? { pk, sk } : found(candidate))
+        items.push(isKeysOnly ? { pk, sk } : toItem(candidate))
       }
       // DynamoDB returns a next key even if the page ended exactly at the last item.
       if (looked >= limit || size > MAX.page) return { items, size, next: keyOfPage(candidate.item) }
@@ -222,15 +222,15 @@ export function memoryDynamo({
   }
 
   const connect = (attempt: Attempt, faults?: Switches): OperatorDynamo => {
-    const found = ({ item }: Stored): Item => copied(item)
-    const seen = (isConsistent: boolean) => (isConsistent ? tables : (faults?.lagging() ?? tables))
+    const toItem = ({ item }: Stored): Item => copied(item)
+    const tablesFor = (isConsistent: boolean) => (isConsistent ? tables : (faults?.lagging() ?? tables))
     return {
       getItem: ({ table, key, isConsistent }) =>
         attempt('GetItem', { table, key, isConsistent }, (tried) => {
           checkKey(key)
-          const stored = find(table, key, seen(isConsistent))
+          const stored = find(table, key, tablesFor(isConsistent))
           tried.units = readUnits(stored?.size, isConsistent)
-          return stored && found(stored)
+          return stored && toItem(stored)
         }),
 
       batchGetItem: ({ table, keys, isConsistent }) =>
@@ -240,11 +240,11 @@ export function memoryDynamo({
           const items: Item[] = []
           let size = 0
           for (const [index, key] of keys.entries()) {
-            const stored = find(table, key, seen(isConsistent))
+            const stored = find(table, key, tablesFor(isConsistent))
             size += stored?.size ?? 0
             if (size > MAX.batch) return { items, undone: keys.slice(index) }
             tried.units += readUnits(stored?.size, isConsistent)
-            if (stored) items.push(found(stored))
+            if (stored) items.push(toItem(stored))
           }
           return { items, undone: [] }
         }),
@@ -256,9 +256,9 @@ export function memoryDynamo({
             throw invalid('Filter Expression can only contain non-primary key attributes')
           }
           const { size, ...page } = pageOf(
-            inRange(seen(options.isConsistent), table, range, options),
+            inRange(tablesFor(options.isConsistent), table, range, options),
             { ...options, limit: Math.min(options.limit ?? MAX.page, faults?.maxPage ?? MAX.page) },
-            found,
+            toItem,
             ({ pk, sk, ...attributes }) => ({
               pk,
               sk,
@@ -274,13 +274,13 @@ export function memoryDynamo({
 
       scan: ({ table, ...options }) =>
         attempt('Scan', { table, ...options }, (tried) => {
-          const source = seen(options.isConsistent)
+          const source = tablesFor(options.isConsistent)
           const items = [...(source.get(table)?.values() ?? [])].flatMap((partition) => [...partition.values()])
           const { after } = options
           const start = after
             ? items.findIndex(({ item }) => item.pk === after['pk'] && item.sk === after['sk']) + 1
             : 0
-          const { size, ...page } = pageOf(items.slice(start), options, found, ({ pk, sk }) => ({ pk, sk }))
+          const { size, ...page } = pageOf(items.slice(start), options, toItem, ({ pk, sk }) => ({ pk, sk }))
           tried.units = readUnits(size, options.isConsistent)
           return page
         }),
@@ -326,9 +326,9 @@ export function memoryDynamo({
               throw invalid('Transaction request cannot include multiple operations on one item')
             }
             for (const write of writes) checkWrite(write)
-            const known = tokens.get(token)
-            if (known && now() - known.at < TOKEN_MS) {
-              if (isDeepStrictEqual(known.writes, writes)) return { isMade: true }
+            const earlier = tokens.get(token)
+            if (earlier && now() - earlier.at < TOKEN_MS) {
+              if (isDeepStrictEqual(earlier.writes, writes)) return { isMade: true }
               throw new DynamoError('IdempotentParameterMismatchException', 'The token is of another transaction')
             }
             if (names.some((name) => busy.has(name))) {
@@ -768,9 +768,9 @@ function changedValue(change: Change, before: unknown): unknown {
     case 'remove':
       return undefined
     case 'set':
-      return given(change.value)
+      return marshalledValue(change.value)
     case 'setOnce':
-      return before === undefined ? given(change.value) : before
+      return before === undefined ? marshalledValue(change.value) : before
     case 'add': {
       if (typeof change.value === 'number') {
         if (before !== undefined && typeOf(before) !== 'N') throw invalid('An operand has an incorrect data type')
@@ -785,7 +785,7 @@ function changedValue(change: Change, before: unknown): unknown {
   }
 }
 
-function given(value: unknown): unknown {
+function marshalledValue(value: unknown): unknown {
   if (value === undefined) throw invalid('ExpressionAttributeValues must not be empty')
   return marshalled(value)
 }

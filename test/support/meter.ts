@@ -15,7 +15,7 @@ import { createRoundScheduler, type Rounds } from './rounds.ts'
 export type MeteredRequest = {
   readonly kind: 'table' | 'secrets' | 'queue' | 'rpc' | 'sources'
   /** Requested operations: an AWS action, all methods of a JSON-RPC batch, or the first path segment of an HTTP API. */
-  readonly asked: readonly string[]
+  readonly operations: readonly string[]
   /** Consumed DynamoDB capacity units, 0 for other services. */
   readonly units: number
   /**
@@ -71,8 +71,8 @@ const MOCKED = [
 export function startMeter({ tables, nodeAt }: Options): Meter {
   const rounds = createRoundScheduler()
   const metered: MeteredRequest[] = []
-  const note = (kind: MeteredRequest['kind'], asked: readonly string[], units = 0) =>
-    metered.push({ kind, asked, units, round: rounds.current() })
+  const note = (kind: MeteredRequest['kind'], operations: readonly string[], units = 0) =>
+    metered.push({ kind, operations, units, round: rounds.current() })
 
   const fetchDirectly: Fetch = (url, { method = 'GET', headers, body }) =>
     rounds.ask(async () => {
@@ -153,9 +153,9 @@ function watchThreads(rounds: Rounds): () => void {
   const { scrypt } = crypto
   const { digest, importKey, verify } = crypto.subtle
   const watched =
-    <Asked extends unknown[], T>(compute: (...asked: Asked) => Promise<T>) =>
-    (...asked: Asked) =>
-      rounds.during(compute.apply(crypto.subtle, asked))
+    <Args extends unknown[], T>(compute: (...args: Args) => Promise<T>) =>
+    (...args: Args) =>
+      rounds.during(compute.apply(crypto.subtle, args))
   Object.assign(crypto.subtle, { digest: watched(digest), importKey: watched(importKey), verify: watched(verify) })
   crypto.scrypt = ((password, salt, length, options, callback) => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -182,10 +182,10 @@ function parseCalls(body: string): string[] | undefined {
  * Computes the capacity units of a request. DynamoDB charges at least half a unit for a read, and one for a consistent
  * read or a write. A request costs the same if its item is missing or its condition fails.
  */
-function unitsIn(action: string, asked: string, answer: string): number {
+function unitsIn(action: string, requestBody: string, answer: string): number {
   const { success, data } = Consumed.safeParse(JSON.parse(answer))
   const units = success ? data.ConsumedCapacity.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0) : 0
-  return Math.max(units, isReading(action) && !asked.includes('"ConsistentRead":true') ? 0.5 : 1)
+  return Math.max(units, isReading(action) && !requestBody.includes('"ConsistentRead":true') ? 0.5 : 1)
 }
 
 /** Returns true for a DynamoDB action that reads. */

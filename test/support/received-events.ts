@@ -13,15 +13,15 @@ export type ReceivedEvent = {
 /** Runs the functions that consume queues. Then returns all webhook events of an API key's client so far, in order. */
 export async function listEvents(service: Service, key: string): Promise<ReceivedEvent[]> {
   await service.consume()
-  const told: ReceivedEvent[] = []
+  const events: ReceivedEvent[] = []
   for (let isDone = false; !isDone; ) {
-    const path = `/webhooks/events?limit=100&after=${told.at(-1)?.sequence ?? 0}`
+    const path = `/webhooks/events?limit=100&after=${events.at(-1)?.sequence ?? 0}`
     const { status, body } = await service.call('GET', path, { key })
     if (status !== 200) throw new Error(`The log is answered with ${status}.`)
-    told.push(...body.events)
+    events.push(...body.events)
     isDone = body.events.length < 100
   }
-  return told
+  return events
 }
 
 /** Deposit or withdrawal as a webhook receiver stores it. `entry` is null after a chain reorganisation has removed it. */

@@ -81,8 +81,8 @@ export async function recordPrices(
     .toSorted((left, right) => Number(left.timestamp - right.timestamp))
     .map((price, index) => ({ ...price, blockNumber: BigInt(index) }))
   await priceStore(service.tables.deposits).record([{ vault, prices: at, known: [] }])
-  const known = addPrices(progress, at, BigInt(progress.through))
-  await records.putProgress([[vault, { ...progress, ...known }]])
+  const knownPrices = addPrices(progress, at, BigInt(progress.through))
+  await records.putProgress([[vault, { ...progress, ...knownPrices }]])
 }
 
 /**

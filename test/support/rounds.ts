@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-type Held = { readonly perform: () => Promise<() => void> }
+type PendingRequest = { readonly perform: () => Promise<() => void> }
 type Sleeper = { readonly at: number; readonly wake: () => void }
 
 /** Number of event loop turns without a new request after which all waiting requests are sent. */
@@ -13,7 +13,7 @@ export type Rounds = ReturnType<typeof createRoundScheduler>
  * responses arrive together. So the number of round trips does not depend on the machine's speed.
  */
 export function createRoundScheduler() {
-  let held: Held[] = []
+  let pending: PendingRequest[] = []
   let sleepers: Sleeper[] = []
   let [round, arrivals, busy, slept] = [0, 0, 0, 0]
   let running: Promise<void> | undefined
@@ -27,18 +27,18 @@ export function createRoundScheduler() {
   }
 
   async function run(): Promise<void> {
-    for (await quiet(); held.length + sleepers.length > 0; await quiet()) {
-      const [asked, settlers] = [held, [] as (() => void)[]]
-      if (asked.length === 0) {
+    for (await quiet(); pending.length + sleepers.length > 0; await quiet()) {
+      const [requests, settlers] = [pending, [] as (() => void)[]]
+      if (requests.length === 0) {
         const [next, ...others] = sleepers.toSorted((one, other) => one.at - other.at)
         sleepers = others
         slept = next?.at ?? slept
         next?.wake()
         continue
       }
-      held = []
+      pending = []
       round += 1
-      for (const { perform } of asked) settlers.push(await perform())
+      for (const { perform } of requests) settlers.push(await perform())
       for (const settle of settlers) settle()
     }
     running = undefined
@@ -58,7 +58,7 @@ export function createRoundScheduler() {
             (answer) => () => resolve(answer),
             (error: unknown) => () => reject(error),
           )
-        held.push({ perform })
+        pending.push({ perform })
         start()
       })
     },

@@ -266,10 +266,10 @@ export function createVerifyingCaller({
     const received = headersOf(answer)
     if (received.has('signature') || (status < 300 && text !== '' && isSigned(findEndpoint(method, path).contract))) {
       const response = { status, headers: Object.fromEntries(received) }
-      const asked = { method, url, headers: sent }
+      const request = { method, url, headers: sent }
       // The signature is verified at its creation time, because tests advance the clocks of some containers.
       const [, created] = /;created=(\d+)/.exec(received.get('signature-input') ?? '') ?? []
-      const isRight = await isSignedBy(backends.signingKey, { request: asked, response }, text, Number(created) * 1000)
+      const isRight = await isSignedBy(backends.signingKey, { request, response }, text, Number(created) * 1000)
       if (!isRight || status >= 300) throw new Error(`The answer to ${method} ${path} is not signed as it should be.`)
     }
     verifyPrepared(preparationOf({ method, url }), body, { status, text })
@@ -285,13 +285,13 @@ function verifyPrepared(
   { status, text }: Pick<HttpResponse, 'status' | 'text'>,
 ): void {
   if (status !== 200 || preparation === undefined) return
-  const asked = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
+  const parsedInput = isRaw(input) ? JSON.parse(Buffer.from(input).toString()) : input
   const answer = JSON.parse(text)
   // The client package does not know the made-up test protocol `bond`.
   if (answer.protocol === 'bond') return
   // A real user sees and accepts the quote's input amount, so the check accepts it too.
   const mostSent = BigInt(answer.quote?.inputAmount ?? 0)
-  const verdict = verifyTransactions(preparation, asked, answer, undefined, mostSent)
+  const verdict = verifyTransactions(preparation, parsedInput, answer, undefined, mostSent)
   if (!verdict.ok) throw new Error(`The client package refuses the transactions: ${verdict.message}.`)
 }
 

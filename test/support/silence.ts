@@ -21,7 +21,8 @@ export function createEmptyBlocks() {
 
   const toReportedBlock = (block: number) =>
     block + gaps.reduce((sum, { after, by }) => (after < block ? sum + by : sum), 0)
-  const toldHead = (head: number) => head + gaps.reduce((sum, { after, by }) => (after <= head ? sum + by : sum), 0)
+  const toReportedHead = (head: number) =>
+    head + gaps.reduce((sum, { after, by }) => (after <= head ? sum + by : sum), 0)
   /** Converts a reported block number, which begins or ends a range, to the node's block number. */
   const real = (block: number, end: 'from' | 'to') => {
     let shift = 0
@@ -50,9 +51,9 @@ export function createEmptyBlocks() {
       gaps.push(gap)
       return { undo: () => gaps.splice(gaps.indexOf(gap), 1) }
     },
-    toldHead,
+    toReportedHead,
     /** Returns the block number that the proxy reports for a block of the node. */
-    told: toReportedBlock,
+    toReportedBlock,
     applyTo(wire: RecordingProxy): void {
       wire.rewriteRequest = (request) => {
         const move = (call: RpcCall): RpcCall => {
@@ -68,7 +69,7 @@ export function createEmptyBlocks() {
       }
       const moveHead = createReturnDataChange((data, selector) =>
         (selector === BLOCK_NUMBER_SELECTOR || selector === ARB_BLOCK_NUMBER) && data.length === 66
-          ? numberToHex(toldHead(Number(data)), { size: 32 })
+          ? numberToHex(toReportedHead(Number(data)), { size: 32 })
           : data,
       )
       rewriteResults(wire, (result, call) => {
@@ -77,7 +78,10 @@ export function createEmptyBlocks() {
           const [block] = call.params as [string]
           const number = Number(header.number)
           if (block.startsWith('0x')) return { ...header, number: block }
-          return { ...header, number: numberToHex(block === 'latest' ? toldHead(number) : toReportedBlock(number)) }
+          return {
+            ...header,
+            number: numberToHex(block === 'latest' ? toReportedHead(number) : toReportedBlock(number)),
+          }
         }
         if (call.method !== 'eth_getLogs') return moveHead(result, call)
         if (!Array.isArray(result)) return result
@@ -91,8 +95,8 @@ export function createEmptyBlocks() {
         const isOpen = ({ id, error }: { id: number; error?: unknown }) =>
           error !== undefined && (calls.find((call) => call.id === id)?.params[0] as EventFilter)?.toBlock === 'latest'
         const items: { id: number; error?: unknown }[] = JSON.parse(answer)
-        const known = items.map((item) => (isOpen(item) ? { jsonrpc: '2.0', id: item.id, result: [] } : item))
-        return rewrite?.(JSON.stringify(known), request) ?? answer
+        const changedItems = items.map((item) => (isOpen(item) ? { jsonrpc: '2.0', id: item.id, result: [] } : item))
+        return rewrite?.(JSON.stringify(changedItems), request) ?? answer
       }
     },
   }

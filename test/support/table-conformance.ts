@@ -194,8 +194,8 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
 
     test('reads each existing item of many keys once', async ({ opened: { table } }) => {
       await table.putMany(keys(130))
-      const found = await table.getMany(Anything, [...keys(140), ...keys(10)])
-      expect(found.map(({ sk }) => sk).toSorted()).toEqual(
+      const items = await table.getMany(Anything, [...keys(140), ...keys(10)])
+      expect(items.map(({ sk }) => sk).toSorted()).toEqual(
         keys(130)
           .map(({ sk }) => sk)
           .toSorted(),
@@ -219,7 +219,7 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
   describe('A range of a table', () => {
     const named = ['A', 'a', 'b#1', 'b#2', 'c', 'é', '～', '😀']
     const items: readonly Item[] = named.map((sk) => ({ pk: 'p', sk, name: sk }))
-    const sortKeys = (found: readonly { readonly sk: string }[]) => found.map(({ sk }) => sk)
+    const sortKeys = (items: readonly { readonly sk: string }[]) => items.map(({ sk }) => sk)
 
     test('is in the order of the bytes of its sort keys, between two of them, both included', async ({
       opened: { table },
@@ -272,8 +272,8 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
         { pk: 't4', sk: 'x', lookAt: 1 },
       ])
       const range = { index: INDEX, partition: 1, to: 20 }
-      const found = await table.list(Anything, range, { isConsistent: false })
-      expect(found.map(({ pk }) => pk)).toEqual(['t1', 't2'])
+      const items = await table.list(Anything, range, { isConsistent: false })
+      expect(items.map(({ pk }) => pk)).toEqual(['t1', 't2'])
       const first = await table.getPage(Anything, range, { isConsistent: false, limit: 1 })
       const second = await table.getPage(Anything, range, { isConsistent: false, limit: 1, after: first.next })
       expect([...first.items, ...second.items].map(({ pk }) => pk)).toEqual(['t1', 't2'])
@@ -281,14 +281,14 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
 
     test('that is the whole table is scanned', async ({ opened: { table } }) => {
       await table.putMany([...items, { pk: 'q', sk: 'z' }])
-      const found: string[] = []
+      const keys: string[] = []
       for await (const page of table.scan(Anything, {
         limit: 4,
         filter: any(is('pk', '=', 'q'), is('sk', '=', 'c')),
       })) {
-        found.push(...page.map(({ pk, sk }) => pk + sk))
+        keys.push(...page.map(({ pk, sk }) => pk + sk))
       }
-      expect(found.toSorted()).toEqual(['pc', 'qz'])
+      expect(keys.toSorted()).toEqual(['pc', 'qz'])
     })
   })
 
@@ -302,8 +302,8 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
         { check: { pk: 'a', sk: 'none' }, when: missing('pk') },
       ]
       expect(await table.transact(writes)).toEqual([])
-      const found = await table.list(Anything, { partition: 'a' })
-      expect(found).toEqual([
+      const items = await table.list(Anything, { partition: 'a' })
+      expect(items).toEqual([
         { ...ITEM, text: 'changed' },
         { pk: 'a', sk: 'new' },
       ])
@@ -336,8 +336,8 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       await table.putMany(all.filter(isTaken).map((index) => ({ ...keyOf(index), number: -1 })))
       const puts = all.map((number) => ({ put: { ...keyOf(number), number }, when: missing('pk') }))
       expect((await table.putEach(puts)).map(({ put }) => put.number).toSorted((a, b) => a - b)).toEqual([7, 27, 47])
-      const found = await table.list(Anything, { partition: 'a' })
-      expect(found).toEqual(all.map((number) => ({ ...keyOf(number), number: isTaken(number) ? -1 : number })))
+      const items = await table.list(Anything, { partition: 'a' })
+      expect(items).toEqual(all.map((number) => ({ ...keyOf(number), number: isTaken(number) ? -1 : number })))
       expect(await table.putEach([])).toEqual([])
     })
   })

@@ -133,7 +133,7 @@ export function expectStatus(reply: HttpReply, state: StateName, expected: Expec
   if (transfers.length > 0) expect(transfers[0]).toEqual(first)
   const { depositor, recipient, vaultAddress, input, output, sharesReceived, expectedAt, deadline, ...others } = whole
   const { refund, replacedBy, events, links, ...body } = others
-  const told = {
+  const evidence = {
     depositor,
     recipient,
     vaultAddress,
@@ -170,7 +170,7 @@ export function expectStatus(reply: HttpReply, state: StateName, expected: Expec
       evidence: expect.arrayContaining([expect.objectContaining({ chainId: from, nodes: expect.any(Number) })]),
     },
   })
-  expectEvidence(told, state, expected)
+  expectEvidence(evidence, state, expected)
   for (const { chainId } of to === undefined ? [] : body.evidence) expect([from, to]).toContain(chainId)
   if (!terminal) expect(body.nextPollAfterMs).toBeGreaterThanOrEqual(1000)
   expect(headers.get('cache-control')).toBe('no-store')
@@ -195,11 +195,11 @@ const PROOFS: Partial<Record<StateName, readonly string[]>> = {
 
 /** Asserts that the events in a status response prove the state and match the reported amounts and accounts. */
 function expectEvidence(
-  told: Pick<HttpReply, 'body'>['body'],
+  evidence: Pick<HttpReply, 'body'>['body'],
   state: StateName,
   { from, to, ...expected }: Expected,
 ): void {
-  const { events, links, refund, input, output, depositor, deadline } = told
+  const { events, links, refund, input, output, depositor, deadline } = evidence
   if (to === undefined) {
     expect({ events, depositor, input, output, deadline, refund }).toEqual({
       ...{ events: [], depositor: null, input: null, output: null, deadline: null, refund: null },
@@ -315,8 +315,8 @@ function transfersOn(service: Service) {
   const argumentsOf = async (order: BridgeDepositOptions): Promise<unknown[]> => {
     const { from = ARBITRUM, to = order.into?.chain.chainId ?? BASE, asset = order.into?.asset ?? 'USDC' } = order
     const { user = ALICE, inputAmount = 50_000_000n, outputAmount = inputAmount - 60_000n, seconds = 7200 } = order
-    const known = NAMES[to] !== undefined
-    const outputToken = tokenOf(known ? to : BASE, asset)
+    const isKnownChain = NAMES[to] !== undefined
+    const outputToken = tokenOf(isKnownChain ? to : BASE, asset)
     const message =
       order.message ??
       (order.into
@@ -328,7 +328,7 @@ function transfersOn(service: Service) {
           })
         : '0x')
     const recipient = order.recipient ?? (message === '0x' ? user.address : HANDLER)
-    const [now, then] = await Promise.all([clockOf(from), clockOf(known ? to : from)])
+    const [now, then] = await Promise.all([clockOf(from), clockOf(isKnownChain ? to : from)])
     return [
       ...[user.address, recipient, tokenOf(from, asset), outputToken].map((address) => pad(address)),
       ...[inputAmount, outputAmount, BigInt(to), pad('0x00')],

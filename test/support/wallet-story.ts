@@ -72,8 +72,8 @@ async function join(service: Service, { account, email }: Alice) {
   await service.call('DELETE', '/auth/sessions', { headers })
 
   const wallet = privateKeyToAccount(account.privateKey)
-  const asked = { headers, body: { address: wallet.address, chain: 'evm' } }
-  const { message } = (await service.call('POST', '/auth/wallets/init', asked)).body
+  const request = { headers, body: { address: wallet.address, chain: 'evm' } }
+  const { message } = (await service.call('POST', '/auth/wallets/init', request)).body
   const signature = await wallet.signMessage({ message })
   await service.call('POST', '/auth/wallets', { headers, body: { message, signature } })
   await service.call('GET', '/auth/wallets', { headers })
@@ -131,8 +131,8 @@ async function invest(service: Service, { asyncVault, otherUsdc }: WalletStory, 
   await service.call('GET', `/defi-vaults/v1/defi/cross-chain/${transactionHash}/status?${question}`)
 
   await service.call('GET', `${user}/rewards`)
-  const asked = { userAddress: account.address, chainId: chain.chainId }
-  await send(await service.call('POST', '/defi-vaults/v1/defi/rewards/claim', { body: asked }))
+  const body = { userAddress: account.address, chainId: chain.chainId }
+  await send(await service.call('POST', '/defi-vaults/v1/defi/rewards/claim', { body }))
 
   await service.call('GET', `${user}/positions`)
   await service.call('GET', `${user}/positions/${asyncVault}`)

@@ -101,12 +101,12 @@ export function createGatedDynamo(dynamo: TransactingDynamo, gate: Gate): Transa
  * after a request has the same effect as one before the next request.
  */
 export function createCrashingGate(passed: number): { readonly gate: Gate; readonly count: () => number } {
-  let asked = 0
+  let requestCount = 0
   return {
-    count: () => asked,
+    count: () => requestCount,
     gate: async (request) => {
-      asked += 1
-      if (asked > passed) throw new Error('killed')
+      requestCount += 1
+      if (requestCount > passed) throw new Error('killed')
       return await request()
     },
   }

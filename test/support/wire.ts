@@ -93,7 +93,7 @@ const SPOILED: Partial<Record<ProxyBehaviour, (answer: Result, index: number) =>
 
 /** Starts a proxy in front of a URL. The proxy forwards unchanged until a test changes its behaviour. */
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
-  const ask = (asked: RequestParts, path = '/') => sendHttpRequest(`${target}${path}`, asked)
+  const ask = (request: RequestParts, path = '/') => sendHttpRequest(`${target}${path}`, request)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -123,8 +123,8 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
 
     const { host: _, connection: __, 'content-length': ___, 'transfer-encoding': ____, ...headers } = request.headers
     const { method = 'POST', url = '/' } = request
-    const asked = body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }
-    const answer = await ask({ method, headers, ...asked }, url)
+    const bodyOption = body.length > 0 && { body: wire.rewriteRequest?.(body.toString()) ?? body }
+    const answer = await ask({ method, headers, ...bodyOption }, url)
     const text = spoil(answer.text, wire.behaviour)
     const type = answer.headers['content-type'] ?? 'application/json'
     if (wire.behaviour === 'answer after 2 s') await sleep(2_000, undefined, { ref: false })
@@ -133,8 +133,10 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
       response.write(text.slice(0, text.length / 2), () => request.socket.destroy())
       return
     }
-    const told = wire.rewrite?.(text, body.toString()) ?? text
-    response.writeHead(answer.status, { 'content-type': type }).end(isChecked ? await withChainCheck(told, ask) : told)
+    const rewritten = wire.rewrite?.(text, body.toString()) ?? text
+    response
+      .writeHead(answer.status, { 'content-type': type })
+      .end(isChecked ? await withChainCheck(rewritten, ask) : rewritten)
   }
   // A failed request to the target server closes the caller's connection.
   const { url, stop } = await listen((request, response) => {
@@ -181,7 +183,7 @@ function withoutChainCheck(body: string): string {
 }
 
 /** Adds the real response to `eth_chainId` in front of the responses to a batch. */
-async function withChainCheck(text: string, ask: (asked: RequestParts) => Promise<HttpResponse>): Promise<string> {
+async function withChainCheck(text: string, ask: (request: RequestParts) => Promise<HttpResponse>): Promise<string> {
   if (!text.startsWith('[')) return text
   const answer = await ask({ headers: { 'content-type': 'application/json' }, body: CHAIN_CHECK })
   return `[${answer.text}${text === '[]' ? '' : ','}${renumbered(text, 1).slice(1)}`

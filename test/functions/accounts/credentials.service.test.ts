@@ -102,12 +102,12 @@ describe("A user's credentials are listed", () => {
     const added = await addCredential(service, headers, () => newPassword(PASSWORD, 'the usual'), factorsOf)
     const reply = await service.call('GET', CREDENTIALS, { headers })
     const id = expect.stringMatching(/^[\w-]{22}$/)
-    const held = { id, createdAt: aTime, lastUsedAt: aTime }
-    const unused = { ...held, lastUsedAt: null }
+    const common = { id, createdAt: aTime, lastUsedAt: aTime }
+    const unused = { ...common, lastUsedAt: null }
     expect(reply.body).toEqual({
       credentials: [
-        { ...held, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
-        { ...held, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
+        { ...common, kind: 'Fido2', factor: 'first', name: 'phone', credentialId: passkey.id, backedUp: false },
+        { ...common, kind: 'PasswordProtectedKey', factor: 'second', name: 'laptop', credentialId: keyPair.id },
         // The response hides the recovery key's id, because anyone who knows the id can get the encrypted key by a
         // recovery.
         { ...unused, kind: 'RecoveryKey', factor: 'recovery', name: null, credentialId: null },
@@ -211,18 +211,18 @@ describe('An addition begins', () => {
 })
 
 describe('A credential is added', () => {
-  type Made = {
+  type NewCredential = {
     readonly create: (begun: CredentialAdditionOptions) => object
     readonly get: (begun: Challenge) => object
   }
-  const someProtectedKey = (): Made => {
+  const someProtectedKey = (): NewCredential => {
     const { create, get } = someKeyPair('RSA')
     return {
       create: (begun) => create(begun, {}, PROTECTED),
       get: (begun) => get(begun, {}, 'PasswordProtectedKey'),
     }
   }
-  const someCodes = (): Made => {
+  const someCodes = (): NewCredential => {
     let otpUrl = ''
     return {
       create: (begun) => {
@@ -232,7 +232,7 @@ describe('A credential is added', () => {
       get: () => codeOf({ otpUrl }, 1),
     }
   }
-  const KEYS: [string, () => Made][] = [
+  const KEYS: [string, () => NewCredential][] = [
     ['a passkey', () => somePasskey()],
     ['a key', () => someKeyPair('Ed25519')],
     ['a key protected by a password', someProtectedKey],
@@ -240,15 +240,15 @@ describe('A credential is added', () => {
 
   test.for(KEYS)('as first factor: %s, which logs in as the earlier one still does', async ([, some], { service }) => {
     const { email, headers, keyPair } = await createSession(service)
-    const made = some()
+    const credential = some()
     const reply = await addCredential(
       service,
       headers,
-      (begun) => ({ firstFactorCredential: made.create(begun) }),
+      (begun) => ({ firstFactorCredential: credential.create(begun) }),
       (begun) => ({ firstFactor: keyPair.get(begun) }),
     )
     expect(reply.body).toMatchObject({ factor: 'first', name: null, lastUsedAt: null })
-    for (const { get } of [made, keyPair]) {
+    for (const { get } of [credential, keyPair]) {
       expect(await logInUser(service, email, (begun) => ({ firstFactor: get(begun) }))).toMatchObject({ status: 200 })
     }
   })
@@ -270,18 +270,18 @@ describe('A credential is added', () => {
     'as second factor: %s, which every first factor then requires',
     async ([, some], { service }) => {
       const { email, headers, keyPair } = await createSession(service)
-      const [other, made] = [somePasskey(), some()]
+      const [other, credential] = [somePasskey(), some()]
       const confirmationOf = (begun: Challenge) => ({ firstFactor: keyPair.get(begun) })
       const asFirst = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: other.create(begun) })
       expect(await addCredential(service, headers, asFirst, confirmationOf)).toMatchObject({ status: 201 })
-      const asSecond = (begun: CredentialAdditionOptions) => ({ secondFactorCredential: made.create(begun) })
+      const asSecond = (begun: CredentialAdditionOptions) => ({ secondFactorCredential: credential.create(begun) })
       const reply = await addCredential(service, headers, asSecond, confirmationOf)
       expect(reply.body).toMatchObject({ factor: 'second' })
 
       for (const { get } of [keyPair, other]) {
         expectError(await logInUser(service, email, (begun) => ({ firstFactor: get(begun) })), 'login_failed')
       }
-      const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: made.get(begun) })
+      const both = (begun: Challenge) => ({ firstFactor: other.get(begun), secondFactor: credential.get(begun) })
       expect(await logInUser(service, email, both)).toMatchObject({ status: 200 })
       // The same user tries to add a third credential with only one factor, which is refused.
       const third = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
@@ -372,26 +372,29 @@ describe('No credential is added', () => {
 
   type Session = Awaited<ReturnType<typeof createSession>>
   const OTHER = randomBytes(32).toString('base64url')
-  const confirmations: [string, (user: Session, begun: Challenge, made: ReturnType<typeof somePasskey>) => object][] = [
+  const confirmations: [
+    string,
+    (user: Session, begun: Challenge, passkey: ReturnType<typeof somePasskey>) => object,
+  ][] = [
     ['another challenge', ({ keyPair }) => ({ firstFactor: keyPair.get({ challenge: OTHER }) })],
     [
       'another signature',
       ({ keyPair }, begun) => ({ firstFactor: keyPair.get(begun, { signature: 'of something else' }) }),
     ],
     ['another origin', ({ keyPair }, begun) => ({ firstFactor: keyPair.get(begun, { origin: 'https://localhost' }) })],
-    ['the new credential', (_, begun, made) => ({ firstFactor: made.get(begun) })],
+    ['the new credential', (_, begun, passkey) => ({ firstFactor: passkey.get(begun) })],
     ['a password that the user does not have', () => ({ firstFactor: passwordOf() })],
     [
       'a second factor that the user does not have',
-      ({ keyPair }, begun, made) => ({ firstFactor: keyPair.get(begun), secondFactor: made.get(begun) }),
+      ({ keyPair }, begun, passkey) => ({ firstFactor: keyPair.get(begun), secondFactor: passkey.get(begun) }),
     ],
   ]
   test.for(confirmations)('if it is confirmed with %s, and its id stays free', async ([, confirm], { service }) => {
     const session = await createSession(service)
     const { headers, keyPair } = session
-    const made = somePasskey()
-    const credentialsOf = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: made.create(begun) })
-    const wrong = await addCredential(service, headers, credentialsOf, (begun) => confirm(session, begun, made))
+    const passkey = somePasskey()
+    const credentialsOf = (begun: CredentialAdditionOptions) => ({ firstFactorCredential: passkey.create(begun) })
+    const wrong = await addCredential(service, headers, credentialsOf, (begun) => confirm(session, begun, passkey))
     expectError(wrong, 'confirmation_failed')
     expect(await listOf(service, headers)).toHaveLength(1)
     const right = await addCredential(service, headers, credentialsOf, (begun) => ({ firstFactor: keyPair.get(begun) }))
@@ -687,19 +690,19 @@ describe('Of parallel changes,', () => {
   test('two additions of the same credential, one is made', async ({ service }) => {
     const { email, headers, keyPair } = await createSession(service)
     const passkey = somePasskey()
-    for (const made of [someKeyPair(), passkey]) {
+    for (const credential of [someKeyPair(), passkey]) {
       const replies = await Promise.all(
         [1, 2].map(() =>
           addCredential(
             service,
             headers,
-            (begun) => ({ firstFactorCredential: made.create(begun) }),
+            (begun) => ({ firstFactorCredential: credential.create(begun) }),
             (begun) => ({ firstFactor: keyPair.get(begun) }),
           ),
         ),
       )
       expect(statusesOf(replies)).toEqual([201, 409])
-      expect(await logInUser(service, email, (begun) => ({ firstFactor: made.get(begun) }))).toMatchObject({
+      expect(await logInUser(service, email, (begun) => ({ firstFactor: credential.get(begun) }))).toMatchObject({
         status: 200,
       })
     }
@@ -787,10 +790,10 @@ describe('Of parallel changes,', () => {
   async function untilRead(service: Service, act: () => Promise<HttpReply>) {
     const reached = Promise.withResolvers<void>()
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
-    let isHeld = false
+    let hasPaused = false
     service.table.hold = ({ action, body }) => {
-      if (isHeld || action !== 'UpdateItem' || !body.includes('"USER#')) return undefined
-      isHeld = true
+      if (hasPaused || action !== 'UpdateItem' || !body.includes('"USER#')) return undefined
+      hasPaused = true
       reached.resolve()
       return released
     }

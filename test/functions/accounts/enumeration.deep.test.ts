@@ -74,8 +74,8 @@ function visibleShape({ status, headers, body }: HttpReply, email: string): unkn
   // These headers change with every reply. Signatures cover the body and the current second. `ratelimit` has the number
   // of requests that the key has left.
   const changing = ['date', 'x-request-id', 'content-digest', 'signature', 'signature-input', 'ratelimit']
-  const seen = [...headers].map(([name, value]) => (changing.includes(name) ? name : [name, value]))
-  return { status, seen, body: shape(body) }
+  const stableHeaders = [...headers].map(([name, value]) => (changing.includes(name) ? name : [name, value]))
+  return { status, stableHeaders, body: shape(body) }
 }
 
 /**
@@ -118,12 +118,12 @@ const CALLS: [keyof typeof endpoints, string, (service: Service, email: string) 
   ['accounts/register-init', 'the start of a registration', registerInitOf],
   ['accounts/recover-init', 'the start of a recovery', recoverInitOf()],
   ['accounts/recover-init', 'the start of a recovery with the id of a key', recoverInitOf({ credentialId: KEY.id })],
-  ['accounts/recover', 'a recovery', recoverOf((made) => signRecovery(KEY, made))],
+  ['accounts/recover', 'a recovery', recoverOf((newCredentials) => signRecovery(KEY, newCredentials))],
   ['accounts/recover', 'a recovery with the id of a recovery key', recoverOf(signedByOther)],
   [
     'accounts/recover',
     'a recovery to a wrong credential',
-    recoverOf((made) => signRecovery(KEY, made), { origin: 'http://localhost:6666' }),
+    recoverOf((newCredentials) => signRecovery(KEY, newCredentials), { origin: 'http://localhost:6666' }),
   ],
   ['accounts/login-init', 'the start of a login', initOf],
   ['accounts/login', 'a login with a key', loginOf((begun) => ({ firstFactor: KEY.get(begun) }))],
@@ -153,7 +153,7 @@ const test = base.extend('emails', { scope: 'file' }, async ({ sharedService }) 
 
 describe('Nothing distinguishes a known e-mail address from an unknown one', () => {
   test.for(CALLS)('in the replies of %s: %s, and in their work', async ([, , call], { service, emails }) => {
-    const told: unknown[] = []
+    const observations: unknown[] = []
     for (const email of emails) {
       const hashed: string[] = []
       const hook = createHook({ init: (_, type) => type === 'SCRYPTREQUEST' && hashed.push(type) })
@@ -163,9 +163,9 @@ describe('Nothing distinguishes a known e-mail address from an unknown one', () 
       const reply = await call(service, email)
       hook.disable()
       const verified = vi.mocked(verify).mock.calls.length
-      told.push({ seen: visibleShape(reply, email), operations: operationsOf(service), hashed, verified })
+      observations.push({ shape: visibleShape(reply, email), operations: operationsOf(service), hashed, verified })
     }
-    for (const one of told) expect(one).toEqual(told[0])
+    for (const one of observations) expect(one).toEqual(observations[0])
   })
 
   test('in the credentials that a login lists: same number, same form, same each time', async ({ service, emails }) => {
@@ -184,20 +184,24 @@ describe('Nothing distinguishes a known e-mail address from an unknown one', () 
   test('in the replies to a new credential with one of these ids', async ({ service }) => {
     const { email: ownEmail, headers } = await createSession(service)
     const protectedKey = { kind: 'PasswordProtectedKey', encryptedPrivateKey: 'x' }
-    const known = await registerUser(service, (begun) => ({
+    const user = await registerUser(service, (begun) => ({
       firstFactorCredential: someKeyPair().create(begun),
       secondFactorCredential: someKeyPair().create(begun, {}, protectedKey),
     }))
-    const { key, passwordProtectedKey } = (await beginLogin(service, known.email)).allowCredentials
+    const { key, passwordProtectedKey } = (await beginLogin(service, user.email)).allowCredentials
     for (const { id } of [...key, ...passwordProtectedKey]) {
-      const made = (begun: CreationOptions) => ({ firstFactorCredential: someKeyPair('P-256', { id }).create(begun) })
+      const buildCredentials = (begun: CreationOptions) => ({
+        firstFactorCredential: someKeyPair('P-256', { id }).create(begun),
+      })
       const register = async (email: string) => {
         const begun = await beginRegistration(service, email)
-        return await completeRegistration(service, begun, made(begun))
+        return await completeRegistration(service, begun, buildCredentials(begun))
       }
       expectError(await register(ownEmail), 'user_already_registered')
       expect(await register(someEmail())).toMatchObject({ status: 200 })
-      const unconfirmed = await addCredential(service, headers, made, (begun) => ({ firstFactor: KEY.get(begun) }))
+      const unconfirmed = await addCredential(service, headers, buildCredentials, (begun) => ({
+        firstFactor: KEY.get(begun),
+      }))
       expectError(unconfirmed, 'confirmation_failed')
     }
   })

@@ -108,7 +108,7 @@ describe('Wrong passwords', () => {
     strict: [container],
   }) => {
     const { email } = await somePasswordUser(service)
-    const seen = async (named: string) => {
+    const tryLogins = async (named: string) => {
       const tries: unknown[] = []
       for (let i = 0; i < LIMITS.perUser + 2; i += 1) {
         service.table.reset()
@@ -120,9 +120,9 @@ describe('Wrong passwords', () => {
     // The first request makes the container cache the client's API key. The compared requests then read the same
     // items.
     await tryLogin(container, { email }, (begun) => ({ firstFactor: someKeyPair().get(begun) }))
-    const known = await seen(email)
-    expect(known.map((one) => (one as [number])[0])).toEqual([401, 401, 429, 429])
-    expect(await seen(someEmail())).toEqual(known)
+    const observed = await tryLogins(email)
+    expect(observed.map((one) => (one as [number])[0])).toEqual([401, 401, 429, 429])
+    expect(await tryLogins(someEmail())).toEqual(observed)
   })
 
   test('also count in the confirmation of a new credential', async ({ service, strict: [container] }) => {
@@ -350,9 +350,7 @@ describe('A start without authentication', () => {
       table.reset()
       expect(await start()).toMatchObject({ status: 200 })
       expect(operationsOnUsers(container).sort()).toEqual(actions)
-      const [put] = table.tries
-        .filter(({ action }) => action === 'PutItem')
-        .map(({ body: asked }) => JSON.parse(asked).item)
+      const [put] = table.tries.filter(({ action }) => action === 'PutItem').map(({ body }) => JSON.parse(body).item)
       expect(JSON.stringify(put).length).toBeLessThan(1024)
       expect(Number(put.expiresAt)).toBeLessThanOrEqual(Date.now() / 1000 + 600)
     },

@@ -47,15 +47,18 @@ async function somePasswordUser(service: Service) {
   return { email, code: (steps = 0) => ({ kind: 'Totp', otpCode: oneTimeCode(begun.otpUrl, steps) }) }
 }
 
-type Held = { readonly passkey: ReturnType<typeof somePasskey>; readonly keyPair: ReturnType<typeof someKeyPair> }
+type Credentials = {
+  readonly passkey: ReturnType<typeof somePasskey>
+  readonly keyPair: ReturnType<typeof someKeyPair>
+}
 
 /**
  * All tests share one user with a passkey as first factor and a key as second factor. Failed logins do not change
  * that user.
  */
 const test = base
-  .extend('held', { scope: 'file' }, (): Held => ({ passkey: somePasskey(), keyPair: someKeyPair() }))
-  .extend('email', { scope: 'file' }, async ({ sharedService, held: { passkey, keyPair } }) => {
+  .extend('credentials', { scope: 'file' }, (): Credentials => ({ passkey: somePasskey(), keyPair: someKeyPair() }))
+  .extend('email', { scope: 'file' }, async ({ sharedService, credentials: { passkey, keyPair } }) => {
     const { email } = await registerUser(sharedService, (begun) => ({
       firstFactorCredential: passkey.create(begun),
       secondFactorCredential: keyPair.create(begun),
@@ -279,7 +282,7 @@ describe('A user logs in', () => {
 
 describe('A login fails, always in the same way,', () => {
   const OTHER = randomBytes(32).toString('base64url')
-  const cases: [string, (held: Held, begun: LoginChallenge) => object][] = [
+  const cases: [string, (credentials: Credentials, begun: LoginChallenge) => object][] = [
     [
       'with a passkey for another challenge',
       ({ passkey, keyPair }, begun) => ({
@@ -310,8 +313,8 @@ describe('A login fails, always in the same way,', () => {
       ({ passkey }, begun) => ({ firstFactor: passkey.get(begun), secondFactor: { kind: 'Totp', otpCode: '123456' } }),
     ],
   ]
-  test.for(cases)('%s', async ([, factorsOf], { service, held, email }) => {
-    expectError(await logInUser(service, email, (begun) => factorsOf(held, begun)), 'login_failed')
+  test.for(cases)('%s', async ([, factorsOf], { service, credentials, email }) => {
+    expectError(await logInUser(service, email, (begun) => factorsOf(credentials, begun)), 'login_failed')
   })
 
   test('with a right password and no second factor, a wrong one, or a wrong password and a right one', async ({

@@ -29,15 +29,15 @@ function textsIn(value: unknown): string[] {
 describe('The log of a service during the life of its users', () => {
   test('contains nothing that users sent or received', async ({ coldService: service }) => {
     const { lines, text } = captureLogs()
-    const seen: unknown[] = []
-    const kept = <T>(value: T): T => {
-      seen.push(value)
+    const recordedValues: unknown[] = []
+    const record = <T>(value: T): T => {
+      recordedValues.push(value)
       return value
     }
 
-    const begun = kept(await beginRegistration(service, 'alice.hunter2@example.com'))
-    const otpCode = kept(oneTimeCode(begun.otpUrl))
-    const credentials = kept({
+    const begun = record(await beginRegistration(service, 'alice.hunter2@example.com'))
+    const otpCode = record(oneTimeCode(begun.otpUrl))
+    const credentials = record({
       firstFactorCredential: { credentialKind: 'Password', credentialInfo: { password: PASSWORD } },
       secondFactorCredential: { credentialKind: 'Totp', credentialInfo: { otpCode } },
       recoveryCredential: someKeyPair().create(begun, {}, { kind: 'RecoveryKey', encryptedPrivateKey: 'hunter2-key' }),
@@ -45,47 +45,53 @@ describe('The log of a service during the life of its users', () => {
     await completeRegistration(service, begun, credentials)
     await completeRegistration(service, begun, credentials)
 
-    const wrong = kept(await beginRegistration(service, 'bob.hunter2@example.com'))
+    const wrong = record(await beginRegistration(service, 'bob.hunter2@example.com'))
     const origin = 'https://hunter2.example'
-    await completeRegistration(service, wrong, kept({ firstFactorCredential: somePasskey().create(wrong, { origin }) }))
-    const malformed = kept(await beginRegistration(service, 'carol.hunter2@example.com'))
+    await completeRegistration(
+      service,
+      wrong,
+      record({ firstFactorCredential: somePasskey().create(wrong, { origin }) }),
+    )
+    const malformed = record(await beginRegistration(service, 'carol.hunter2@example.com'))
     await completeRegistration(service, malformed, {
       firstFactorCredential: 'hunter2',
       secondFactorCredential: PASSWORD,
     })
     await service.call('POST', '/auth/register/init', { headers: { platform: 'hunter2' }, body: { email: 'hunter2@' } })
 
-    const login = kept(await beginLogin(service, begun.user.name))
+    const login = record(await beginLogin(service, begun.user.name))
     const factors = { firstFactor: { kind: 'Password', password: PASSWORD }, secondFactor: { kind: 'Totp', otpCode } }
     await completeLogin(service, login, factors)
-    const passkey = kept(await beginLogin(service))
-    await completeLogin(service, passkey, kept({ firstFactor: somePasskey().get(passkey) }))
+    const passkey = record(await beginLogin(service))
+    await completeLogin(service, passkey, record({ firstFactor: somePasskey().get(passkey) }))
 
-    const recovery = kept(await beginRecovery(service, begun.user.name))
-    const newCredentials = { firstFactorCredential: kept(someKeyPair().create(recovery)) }
+    const recovery = record(await beginRecovery(service, begun.user.name))
+    const newCredentials = { firstFactorCredential: record(someKeyPair().create(recovery)) }
     const recoveryKey = someKeyPair()
-    await completeRecovery(service, recovery, kept(signRecovery(recoveryKey, newCredentials)), newCredentials)
-    await beginRecovery(service, begun.user.name, { credentialId: kept(recoveryKey.id) })
+    await completeRecovery(service, recovery, record(signRecovery(recoveryKey, newCredentials)), newCredentials)
+    await beginRecovery(service, begun.user.name, { credentialId: record(recoveryKey.id) })
 
     const session = await createSession(service)
     const { headers } = session
-    kept([session.email, session.token, session.userId, session.keyPair.id])
-    const addition = kept(await beginCredentialAddition(service, headers))
-    const made = kept({ firstFactorCredential: { ...somePasskey().create(addition), credentialName: 'hunter2 phone' } })
-    const confirmation = kept({ firstFactor: session.keyPair.get(addition.confirmation) })
-    const added = kept(await completeCredentialAddition(service, headers, addition, made, confirmation))
+    record([session.email, session.token, session.userId, session.keyPair.id])
+    const addition = record(await beginCredentialAddition(service, headers))
+    const newCredential = record({
+      firstFactorCredential: { ...somePasskey().create(addition), credentialName: 'hunter2 phone' },
+    })
+    const confirmation = record({ firstFactor: session.keyPair.get(addition.confirmation) })
+    const added = record(await completeCredentialAddition(service, headers, addition, newCredential, confirmation))
     await completeCredentialAddition(
       service,
       headers,
       await beginCredentialAddition(service, headers),
-      made,
+      newCredential,
       confirmation,
     )
     await service.call('DELETE', `/auth/credentials/${added.body.id}`, { headers })
     const wallet = privateKeyToAccount(USER.privateKey)
     const body = { address: wallet.address, chain: 'evm' }
-    const { message } = kept((await service.call('POST', '/auth/wallets/init', { headers, body })).body)
-    const signature = kept(await wallet.signMessage({ message }))
+    const { message } = record((await service.call('POST', '/auth/wallets/init', { headers, body })).body)
+    const signature = record(await wallet.signMessage({ message }))
     await service.call('POST', '/auth/wallets', { headers, body: { message, signature } })
     await service.call('POST', '/auth/wallets', { headers, body: { message, signature } })
     await service.call('DELETE', `/auth/wallets/${wallet.address}`, { headers })
@@ -110,7 +116,9 @@ describe('The log of a service during the life of its users', () => {
       'PasswordProtectedKey',
       'RecoveryKey',
     ]
-    const secrets = [...textsIn(seen), 'hunter2', service.apiKey, 'Bearer'].filter((each) => !words.includes(each))
+    const secrets = [...textsIn(recordedValues), 'hunter2', service.apiKey, 'Bearer'].filter(
+      (each) => !words.includes(each),
+    )
     expect(secrets.length).toBeGreaterThan(40)
     expect(secrets.filter((secret) => logged.includes(secret))).toEqual([])
   })

@@ -54,20 +54,20 @@ type Prepared = { readonly ask: () => Promise<HttpReply>; readonly opens: (passk
 
 const CHANGES = {
   'a recovery': async (service, { email, recoveryKey }) => {
-    const made = somePasskey()
+    const passkey = somePasskey()
     const begun = await beginRecovery(service, email)
-    const newCredentials = { firstFactorCredential: made.create(begun) }
+    const newCredentials = { firstFactorCredential: passkey.create(begun) }
     const recovery = signRecovery(recoveryKey, newCredentials)
-    return { ask: () => completeRecovery(service, begun, recovery, newCredentials), opens: () => [made] }
+    return { ask: () => completeRecovery(service, begun, recovery, newCredentials), opens: () => [passkey] }
   },
   'an addition': async (service, { headers, factorsOf }) => {
-    const made = somePasskey()
+    const passkey = somePasskey()
     const begun = await beginCredentialAddition(service, headers)
-    const credential = { firstFactorCredential: made.create(begun) }
+    const credential = { firstFactorCredential: passkey.create(begun) }
     const confirmation = factorsOf(begun.confirmation)
     return {
       ask: () => completeCredentialAddition(service, headers, begun, credential, confirmation),
-      opens: (passkeys) => [...passkeys, made],
+      opens: (passkeys) => [...passkeys, passkey],
     }
   },
   'a removal of the passkey': async (service, { headers, first, firstId }) => ({
@@ -138,11 +138,11 @@ const test = base
     return { ...service, table }
   })
 
-/** Sends a change. Runs `between` before the change's first table request that matches `held`. */
-async function changeLate({ table }: Service, held: RegExp, { ask }: Prepared, between: () => Promise<void>) {
+/** Sends a change. Runs `between` before the change's first table request that matches `delayed`. */
+async function changeLate({ table }: Service, delayed: RegExp, { ask }: Prepared, between: () => Promise<void>) {
   let passing: Promise<void> | undefined
   table.hold = ({ action, body }) => {
-    if (!held.test(`${action} ${body}`)) return undefined
+    if (!delayed.test(`${action} ${body}`)) return undefined
     passing ??= between()
     return passing
   }
@@ -186,16 +186,16 @@ describe('Of two parallel changes of one account', () => {
     '%s that has ended sessions ends in the state of it or of %s',
     async ([late, between], { service, account, slow }) => {
       const [after, before] = [await CHANGES[late](slow, account), await CHANGES[between](service, account)]
-      let told: HttpReply | undefined
+      let earlierReply: HttpReply | undefined
       const reply = await changeLate(slow, LAST_WRITE, after, async () => {
-        told = await before.ask()
+        earlierReply = await before.ask()
       })
       let passkeys = [account.first, account.second]
       const all = [...passkeys, ...before.opens([]), ...after.opens([])]
-      const made = [told, reply].map((one) => (one?.status ?? 500) < 300)
-      expect(made).toContain(true)
-      if (made[0]) passkeys = before.opens(passkeys)
-      if (made[1]) passkeys = after.opens(passkeys)
+      const succeeded = [earlierReply, reply].map((one) => (one?.status ?? 500) < 300)
+      expect(succeeded).toContain(true)
+      if (succeeded[0]) passkeys = before.opens(passkeys)
+      if (succeeded[1]) passkeys = after.opens(passkeys)
       await expectOpenedBy(service, account, passkeys, all)
     },
   )

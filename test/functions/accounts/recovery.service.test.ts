@@ -36,7 +36,10 @@ async function someUser(service: Service, options: { key?: string } = {}) {
   const [keyPair, recoveryKey] = [someKeyPair(), someKeyPair()]
   const { email, begun } = await registerUser(
     service,
-    (given) => ({ firstFactorCredential: keyPair.create(given), recoveryCredential: asRecovery(recoveryKey, given) }),
+    (challenge) => ({
+      firstFactorCredential: keyPair.create(challenge),
+      recoveryCredential: asRecovery(recoveryKey, challenge),
+    }),
     options,
   )
   return { email, keyPair, recoveryKey, userId: begun.user.id }
@@ -76,8 +79,8 @@ describe('A recovery begins', () => {
   test('with the encrypted recovery key only for callers that send its id', async ({ service }) => {
     const { email, kit, credential } = await someKitUser(service)
     const credentialId = kit.id
-    const allowed = async (asked: Parameters<typeof beginRecovery>[2] & { email?: string }) =>
-      (await beginRecovery(service, asked.email ?? email, asked)).allowedRecoveryCredentials
+    const allowed = async (options: Parameters<typeof beginRecovery>[2] & { email?: string }) =>
+      (await beginRecovery(service, options.email ?? email, options)).allowedRecoveryCredentials
     const encryptedRecoveryKey = credential.encryptedPrivateKey
     expect(await allowed({ credentialId })).toEqual([{ id: credentialId, encryptedRecoveryKey }])
 
@@ -107,8 +110,11 @@ describe('A recovery begins', () => {
   test('with the same dummies, but a new challenge and user handle each time', async ({ service }) => {
     const credentialId = randomBytes(32).toString('base64url')
     for (const email of [(await someUser(service)).email, someEmail()]) {
-      for (const asked of [{ credentialId }, {}]) {
-        const [one, other] = [await beginRecovery(service, email, asked), await beginRecovery(service, email, asked)]
+      for (const options of [{ credentialId }, {}]) {
+        const [one, other] = [
+          await beginRecovery(service, email, options),
+          await beginRecovery(service, email, options),
+        ]
         expect(other.allowedRecoveryCredentials).toEqual(one.allowedRecoveryCredentials)
         expect(other.user.id).not.toBe(one.user.id)
         expect(other.challenge).not.toBe(one.challenge)
@@ -181,8 +187,8 @@ describe('A user recovers', () => {
   test('to a passkey, which also logs in by itself', async ({ service }) => {
     const { email, recoveryKey, userId } = await someUser(service)
     const passkey = somePasskey()
-    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: passkey.create(begun) })
-    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
+    const buildCredentials = (begun: RegistrationOptions) => ({ firstFactorCredential: passkey.create(begun) })
+    expectRecovered(await recoverAccount(service, email, recoveryKey, buildCredentials))
     for (const named of [email, undefined]) {
       const reply = await logInUser(service, named, (begun) => ({ firstFactor: passkey.get(begun) }))
       expect(reply).toMatchObject({ status: 200, body: { user: { id: userId, email } } })
@@ -223,11 +229,14 @@ describe('A user recovers', () => {
 
   const base64url = (text: string) => Buffer.from(text).toString('base64url')
   test.for<[string, (newCredentials: object, challenge: string) => string]>([
-    ['the JSON text of the new credentials', (made) => base64url(JSON.stringify(made))],
-    ['this text with its fields in another order', (made) => base64url(JSON.stringify(inOtherOrder(made), null, 1))],
+    ['the JSON text of the new credentials', (newCredentials) => base64url(JSON.stringify(newCredentials))],
+    [
+      'this text with its fields in another order',
+      (newCredentials) => base64url(JSON.stringify(inOtherOrder(newCredentials), null, 1)),
+    ],
     [
       'this text with null for missing fields',
-      (made) => base64url(JSON.stringify({ ...made, recoveryCredential: null })),
+      (newCredentials) => base64url(JSON.stringify({ ...newCredentials, recoveryCredential: null })),
     ],
     ['the challenge', (_, challenge) => challenge],
     ['the challenge encoded twice', (_, challenge) => base64url(challenge)],
@@ -289,26 +298,26 @@ describe('After a recovery', () => {
     const listAs = (token: string) => service.call('GET', WALLETS, { headers: { authorization: `Bearer ${token}` } })
     for (const token of sessions) expect((await listAs(token)).status).toBe(200)
 
-    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
-    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
+    const buildCredentials = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
+    expectRecovered(await recoverAccount(service, email, recoveryKey, buildCredentials))
     for (const token of sessions) expectError(await listAs(token), 'invalid_session')
     for (const named of [email, undefined]) expectError(await logInUser(service, named, both), 'login_failed')
     expectError(await loginWith(service, email, keyPair), 'login_failed')
-    expectError(await recoverAccount(service, email, recoveryKey, made), 'recovery_failed')
+    expectError(await recoverAccount(service, email, recoveryKey, buildCredentials), 'recovery_failed')
     expect((await loginWith(service, email, next)).status).toBe(200)
   })
 
   test('no earlier password or code works', async ({ service }) => {
     const recoveryKey = someKeyPair()
-    const { email, begun } = await registerUser(service, (given) => ({
+    const { email, begun } = await registerUser(service, (challenge) => ({
       firstFactorCredential: password,
-      secondFactorCredential: totp(given),
-      recoveryCredential: asRecovery(recoveryKey, given),
+      secondFactorCredential: totp(challenge),
+      recoveryCredential: asRecovery(recoveryKey, challenge),
     }))
     const other = { credentialKind: 'Password', credentialInfo: { password: `${PASSWORD} 2` } }
-    const again = await recoverAccount(service, email, recoveryKey, (given) => ({
+    const again = await recoverAccount(service, email, recoveryKey, (challenge) => ({
       firstFactorCredential: other,
-      secondFactorCredential: totp(given),
+      secondFactorCredential: totp(challenge),
     }))
     expectRecovered(again)
     for (const text of [PASSWORD, `${PASSWORD} 2`]) {
@@ -346,8 +355,8 @@ describe('After a recovery', () => {
       firstFactorCredential: old.create(begun),
       recoveryCredential: asRecovery(recoveryKey, begun),
     }))
-    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
-    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
+    const buildCredentials = (begun: RegistrationOptions) => ({ firstFactorCredential: next.create(begun) })
+    expectRecovered(await recoverAccount(service, email, recoveryKey, buildCredentials))
     const register = async (passkey: typeof old) => {
       const begun = await beginRegistration(service)
       return completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) })
@@ -376,9 +385,10 @@ describe('A recovery is refused', () => {
     const { email: unprepared } = await registerUser(service, (begun) => ({
       firstFactorCredential: someKeyPair().create(begun),
     }))
-    const signed = (faults: CredentialFaults) => (made: object) => signRecovery(recoveryKey, made, faults)
-    const withId = (made: object, id: string, key = recoveryKey) => {
-      const { credentialAssertion, ...recovery } = signRecovery(key, made)
+    const signed = (faults: CredentialFaults) => (newCredentials: object) =>
+      signRecovery(recoveryKey, newCredentials, faults)
+    const withId = (newCredentials: object, id: string, key = recoveryKey) => {
+      const { credentialAssertion, ...recovery } = signRecovery(key, newCredentials)
       return { ...recovery, credentialAssertion: { ...credentialAssertion, credId: id } }
     }
     const otherKey = await service.createClient([])
@@ -400,19 +410,21 @@ describe('A recovery is refused', () => {
       recoverAs(service, email, (_, begun) =>
         signRecovery(recoveryKey, { firstFactorCredential: someKeyPair().create(begun) }),
       ),
-      recoverAs(service, email, (made) => signRecovery(recoveryKey, { ...made, secondFactorCredential: {} })),
+      recoverAs(service, email, (newCredentials) =>
+        signRecovery(recoveryKey, { ...newCredentials, secondFactorCredential: {} }),
+      ),
       // These signatures were made with a wrong key or name another key's id.
-      recoverAs(service, email, (made) => signRecovery(keyPair, made)),
-      recoverAs(service, email, (made) => signRecovery(stranger.recoveryKey, made)),
-      recoverAs(service, email, (made) => withId(made, recoveryKey.id, stranger.recoveryKey)),
-      recoverAs(service, email, (made) => withId(made, stranger.recoveryKey.id)),
+      recoverAs(service, email, (newCredentials) => signRecovery(keyPair, newCredentials)),
+      recoverAs(service, email, (newCredentials) => signRecovery(stranger.recoveryKey, newCredentials)),
+      recoverAs(service, email, (newCredentials) => withId(newCredentials, recoveryKey.id, stranger.recoveryKey)),
+      recoverAs(service, email, (newCredentials) => withId(newCredentials, stranger.recoveryKey.id)),
     ])
     for (const reply of replies) expectError(reply, 'recovery_failed')
     const headers = { authorization: `Bearer ${session.body.token}` }
     expect((await service.call('GET', WALLETS, { headers })).status).toBe(200)
     expect((await loginWith(service, email, keyPair)).status).toBe(200)
-    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
-    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
+    const buildCredentials = (begun: RegistrationOptions) => ({ firstFactorCredential: someKeyPair().create(begun) })
+    expectRecovered(await recoverAccount(service, email, recoveryKey, buildCredentials))
   })
 
   test("with a token that is used, unknown, another client's, or a registration's", async ({ service }) => {
@@ -446,7 +458,7 @@ describe('A recovery is refused', () => {
 
   test('for invalid new credentials, with the reasons only for the holder of the recovery key', async ({ service }) => {
     const { email, recoveryKey } = await someUser(service)
-    const made = (begun: RegistrationOptions) => ({
+    const buildCredentials = (begun: RegistrationOptions) => ({
       firstFactorCredential: somePasskey().create(begun, { origin: 'https://other.example' }),
       secondFactorCredential: someKeyPair().create(begun, { challenge: 'x' }),
       recoveryCredential: someKeyPair().create(
@@ -455,15 +467,15 @@ describe('A recovery is refused', () => {
         { kind: 'RecoveryKey', encryptedPrivateKey: 'x' },
       ),
     })
-    const reply = await recoverAccount(service, email, recoveryKey, made)
+    const reply = await recoverAccount(service, email, recoveryKey, buildCredentials)
     expectError(reply, 'invalid_credential', ['firstFactorCredential', 'secondFactorCredential', 'recoveryCredential'])
     expect(reply.body.details.map(({ issue }: { issue: string }) => issue)).toEqual([
       'The origin is wrong.',
       'The challenge is wrong.',
       'The signature is wrong.',
     ])
-    expectError(await recoverAccount(service, email, someKeyPair(), made), 'recovery_failed')
-    expectError(await recoverAccount(service, someEmail(), recoveryKey, made), 'recovery_failed')
+    expectError(await recoverAccount(service, email, someKeyPair(), buildCredentials), 'recovery_failed')
+    expectError(await recoverAccount(service, someEmail(), recoveryKey, buildCredentials), 'recovery_failed')
   })
 
   test('for new credentials that already belong to a user', async ({ service }) => {
@@ -479,8 +491,8 @@ describe('A recovery is refused', () => {
     }
     expect((await loginWith(service, email, keyPair)).status).toBe(200)
     expect((await loginWith(service, stranger.email, passkey)).status).toBe(200)
-    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: fresh.create(begun) })
-    expectRecovered(await recoverAccount(service, email, recoveryKey, made))
+    const buildCredentials = (begun: RegistrationOptions) => ({ firstFactorCredential: fresh.create(begun) })
+    expectRecovered(await recoverAccount(service, email, recoveryKey, buildCredentials))
   })
 
   test('without a required field', async ({ service }) => {
@@ -546,16 +558,23 @@ describe('A recovery key', () => {
       ['firstFactor.kind'],
     )
     for (const kind of ['Key', 'PasswordProtectedKey']) {
-      const reply = await logInUser(service, email, (given) => ({ firstFactor: recoveryKey.get(given, {}, kind) }))
+      const reply = await logInUser(service, email, (challenge) => ({
+        firstFactor: recoveryKey.get(challenge, {}, kind),
+      }))
       expectError(reply, 'login_failed')
     }
     for (const field of ['firstFactorCredential', 'secondFactorCredential']) {
-      const given = await beginRecovery(service, email)
+      const challenge = await beginRecovery(service, email)
       const newCredentials = {
-        firstFactorCredential: someKeyPair().create(given),
-        [field]: asRecovery(someKeyPair(), given),
+        firstFactorCredential: someKeyPair().create(challenge),
+        [field]: asRecovery(someKeyPair(), challenge),
       }
-      const reply = await completeRecovery(service, given, signRecovery(recoveryKey, newCredentials), newCredentials)
+      const reply = await completeRecovery(
+        service,
+        challenge,
+        signRecovery(recoveryKey, newCredentials),
+        newCredentials,
+      )
       expect(reply.status).toBe(400)
       expect(reply.body.error).toBe(`Missing or invalid ${field}`)
     }
@@ -594,9 +613,10 @@ describe('Of parallel requests', () => {
       expectRecovered(await completeRegistration(service, begun, { firstFactorCredential: passkey.create(begun) }))
     }
     const last = someKeyPair()
-    const made = (begun: RegistrationOptions) => ({ firstFactorCredential: last.create(begun) })
-    for (const { next } of losers) expectError(await recoverAccount(service, email, next, made), 'recovery_failed')
-    for (const { next } of winners) expectRecovered(await recoverAccount(service, email, next, made))
+    const buildCredentials = (begun: RegistrationOptions) => ({ firstFactorCredential: last.create(begun) })
+    for (const { next } of losers)
+      expectError(await recoverAccount(service, email, next, buildCredentials), 'recovery_failed')
+    for (const { next } of winners) expectRecovered(await recoverAccount(service, email, next, buildCredentials))
   })
 
   test('a login with the old key opens no session that survives the recovery', async ({ service }) => {
@@ -608,7 +628,7 @@ describe('Of parallel requests', () => {
       const challenges = await Promise.all([1, 2, 3].map(() => beginLogin(service, email)))
       const [recovered, ...logins] = await Promise.all([
         completeRecovery(service, begun, signRecovery(recoveryKey, newCredentials), newCredentials),
-        ...challenges.map((given) => completeLogin(service, given, { firstFactor: keyPair.get(given) })),
+        ...challenges.map((challenge) => completeLogin(service, challenge, { firstFactor: keyPair.get(challenge) })),
       ])
       expectRecovered(recovered)
       for (const { status, body } of logins) {

@@ -198,10 +198,10 @@ describe('A user is registered', () => {
     ],
     [
       "what reaches the passkey's device",
-      (temporaryAuthenticationToken, made) => {
-        const { credentialInfo } = made as { credentialInfo: object }
+      (temporaryAuthenticationToken, newCredentials) => {
+        const { credentialInfo } = newCredentials as { credentialInfo: object }
         const firstFactorCredential = {
-          ...made,
+          ...newCredentials,
           credentialInfo: { ...credentialInfo, transports: ['internal', 'hybrid'] },
         }
         return { body: { temporaryAuthenticationToken, firstFactorCredential } }
@@ -309,15 +309,18 @@ describe('A credential is refused', () => {
     const passkey = somePasskey()
     await registerUser(service, (begun) => ({ firstFactorCredential: passkey.create(begun) }))
     const begun = await beginRegistration(service)
-    const made = { firstFactorCredential: passkey.create(begun) }
-    expectError(await completeRegistration(service, begun, made), 'credential_already_registered')
+    const newCredentials = { firstFactorCredential: passkey.create(begun) }
+    expectError(await completeRegistration(service, begun, newCredentials), 'credential_already_registered')
   })
 
   test('that is sent twice in one registration', async ({ service }) => {
     const begun = await beginRegistration(service)
     const keyPair = someKeyPair()
-    const made = { firstFactorCredential: keyPair.create(begun), secondFactorCredential: keyPair.create(begun) }
-    expectError(await completeRegistration(service, begun, made), 'credential_already_registered')
+    const newCredentials = {
+      firstFactorCredential: keyPair.create(begun),
+      secondFactorCredential: keyPair.create(begun),
+    }
+    expectError(await completeRegistration(service, begun, newCredentials), 'credential_already_registered')
     // The refused registration stored nothing, so a later registration with the same key succeeds.
     const { email } = await registerUser(service, (next) => ({ firstFactorCredential: keyPair.create(next) }))
     expect(email).toContain('@')
@@ -352,8 +355,8 @@ describe('A registration is refused', () => {
   test('with an unknown token', async ({ service }) => {
     const begun = await beginRegistration(service)
     const credentials = { firstFactorCredential: someKeyPair().create(begun) }
-    const made = { temporaryAuthenticationToken: randomBytes(32).toString('base64url') }
-    expectError(await completeRegistration(service, made, credentials), 'registration_expired_or_used')
+    const attempt = { temporaryAuthenticationToken: randomBytes(32).toString('base64url') }
+    expectError(await completeRegistration(service, attempt, credentials), 'registration_expired_or_used')
   })
 
   test('with the token of another registration', async ({ service }) => {
@@ -419,7 +422,7 @@ describe('A registration is refused', () => {
    * Malformed bodies: name, error code, a function, and the path that the error names. The function gets the valid
    * first factor, and returns the fields that replace those of a valid body.
    */
-  const malformed: [string, Parameters<typeof expectError>[1], (made: object) => object, string][] = [
+  const malformed: [string, Parameters<typeof expectError>[1], (credential: object) => object, string][] = [
     ['no token', TOKEN, () => ({ [TEMPORARY]: undefined }), TEMPORARY],
     ['a token of no text', TOKEN, () => ({ [TEMPORARY]: 5 }), TEMPORARY],
     ['too long a token', TOKEN, () => ({ [TEMPORARY]: 'x'.repeat(201) }), TEMPORARY],
@@ -435,7 +438,7 @@ describe('A registration is refused', () => {
     [
       'an invalid recovery credential',
       RECOVERY,
-      (made) => ({ recoveryCredential: made }),
+      (credential) => ({ recoveryCredential: credential }),
       'recoveryCredential.credentialKind',
     ],
     ['a password without a second factor', SECOND, () => first(password(PASSWORD)), 'secondFactorCredential'],
@@ -444,14 +447,14 @@ describe('A registration is refused', () => {
     [
       'a protected key without the key',
       FIRST,
-      (made) => first({ ...made, credentialKind: 'PasswordProtectedKey' }),
+      (credential) => first({ ...credential, credentialKind: 'PasswordProtectedKey' }),
       `${CREDENTIAL}.encryptedPrivateKey`,
     ],
     ['a field that is unknown', 'unknown_field', () => ({ orgId: 'x' }), 'orgId'],
     [
       'a field that is unknown inside',
       'unknown_field',
-      (made) => first({ ...made, recovery: 'x' }),
+      (credential) => first({ ...credential, recovery: 'x' }),
       `${CREDENTIAL}.recovery`,
     ],
     [
@@ -480,8 +483,8 @@ describe('A registration is refused', () => {
 
   test('with nothing or only a password, and the error names all missing fields', async ({ service }) => {
     expectError(await service.call('POST', REGISTER, { body: {} }), TOKEN, [TEMPORARY, CREDENTIAL])
-    const alone = await service.call('POST', REGISTER, { body: first(password(PASSWORD)) })
-    expectError(alone, TOKEN, [TEMPORARY, 'secondFactorCredential'])
+    const reply = await service.call('POST', REGISTER, { body: first(password(PASSWORD)) })
+    expectError(reply, TOKEN, [TEMPORARY, 'secondFactorCredential'])
   })
 
   test('with two passkeys, because an authenticator would keep only the second; the token stays valid', async ({
@@ -490,17 +493,19 @@ describe('A registration is refused', () => {
     const authenticator = new Map<string, string>()
     const [one, other] = [1, 2].map(() => somePasskey(undefined, undefined, authenticator))
     const begun = await beginRegistration(service)
-    const made = { firstFactorCredential: one?.create(begun), secondFactorCredential: other?.create(begun) }
+    const newCredentials = { firstFactorCredential: one?.create(begun), secondFactorCredential: other?.create(begun) }
     expect(() => one?.get(begun)).toThrow('NotAllowedError')
 
     const SECOND = 'missing_or_invalid_second_factor_credential'
-    const reply = await completeRegistration(service, begun, made)
+    const reply = await completeRegistration(service, begun, newCredentials)
     expectError(reply, SECOND, ['secondFactorCredential'])
     expect(reply.body.details[0].issue).toContain('/auth/credentials/init')
-    const nested = await completeRegistration(service, begun, { signedChallenge: made })
+    const nested = await completeRegistration(service, begun, { signedChallenge: newCredentials })
     expectError(nested, SECOND, ['signedChallenge.secondFactorCredential'])
-    const alone = await completeRegistration(service, begun, { firstFactorCredential: made.secondFactorCredential })
-    expect(alone.status).toBe(200)
+    const completed = await completeRegistration(service, begun, {
+      firstFactorCredential: newCredentials.secondFactorCredential,
+    })
+    expect(completed.status).toBe(200)
   })
 
   test.for<[string, string]>([
@@ -513,8 +518,8 @@ describe('A registration is refused', () => {
     ['attestationData', '='],
   ])('with a field that is too large or malformed: %s', async ([name, text], { service }) => {
     const begun = await beginRegistration(service)
-    const made = someKeyPair().create(begun)
-    const firstFactorCredential = { ...made, credentialInfo: { ...made.credentialInfo, [name]: text } }
+    const credential = someKeyPair().create(begun)
+    const firstFactorCredential = { ...credential, credentialInfo: { ...credential.credentialInfo, [name]: text } }
     const reply = await completeRegistration(service, begun, { firstFactorCredential })
     const field = `firstFactorCredential.credentialInfo.${name}`
     expectError(reply, 'missing_or_invalid_first_factor_credential', [field])
@@ -522,9 +527,9 @@ describe('A registration is refused', () => {
 
   test('with more than 16 KiB', async ({ service }) => {
     const begun = await beginRegistration(service)
-    const made = someKeyPair().create(begun)
-    const credentialInfo = { ...made.credentialInfo, attestationData: 'x'.repeat(17_000) }
-    const firstFactorCredential = { ...made, credentialInfo }
+    const credential = someKeyPair().create(begun)
+    const credentialInfo = { ...credential.credentialInfo, attestationData: 'x'.repeat(17_000) }
+    const firstFactorCredential = { ...credential, credentialInfo }
     expectError(await completeRegistration(service, begun, { firstFactorCredential }), 'payload_too_large')
   })
 })

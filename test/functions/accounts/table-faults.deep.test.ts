@@ -150,7 +150,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
         after: async () => {
           const reply = await logInUser(service, email, (challenge) => ({ firstFactor: next.get(challenge) }))
           expect(reply.status).toBe(200)
-          await registerUser(service, (given) => ({ firstFactorCredential: old.create(given) }))
+          await registerUser(service, (options) => ({ firstFactorCredential: old.create(options) }))
         },
       }
     },
@@ -163,7 +163,7 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
       const recoveryKey = someKeyPair()
       const { email } = await createSession(service, recoveryKey)
       const taken = somePasskey()
-      await registerUser(service, (given) => ({ firstFactorCredential: taken.create(given) }))
+      await registerUser(service, (options) => ({ firstFactorCredential: taken.create(options) }))
       const begun = await beginRecovery(service, email)
       const newCredentials = { firstFactorCredential: taken.create(begun) }
       const recovery = signRecovery(recoveryKey, newCredentials)
@@ -317,13 +317,13 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     401,
     async (service) => {
       const { headers } = await createSession(service)
-      const made = somePasskey()
+      const passkey = somePasskey()
       const begun = await beginCredentialAddition(service, headers)
-      const credential = { firstFactorCredential: made.create(begun) }
-      const confirmation = { firstFactor: made.get(begun) }
+      const credential = { firstFactorCredential: passkey.create(begun) }
+      const confirmation = { firstFactor: passkey.get(begun) }
       return {
         act: () => completeCredentialAddition(service, headers, begun, credential, confirmation),
-        after: () => registerUser(service, (next) => ({ firstFactorCredential: made.create(next) })),
+        after: () => registerUser(service, (next) => ({ firstFactorCredential: passkey.create(next) })),
       }
     },
   ],
@@ -333,16 +333,16 @@ const REQUESTS: [keyof typeof endpoints, string, number, (service: Service) => P
     204,
     async (service) => {
       const { headers, keyPair } = await createSession(service)
-      const made = somePasskey()
+      const passkey = somePasskey()
       const added = await addCredential(
         service,
         headers,
-        (begun) => ({ firstFactorCredential: made.create(begun) }),
+        (begun) => ({ firstFactorCredential: passkey.create(begun) }),
         (begun) => ({ firstFactor: keyPair.get(begun) }),
       )
       return {
         act: () => service.call('DELETE', `/auth/credentials/${added.body.id}`, { headers }),
-        after: () => registerUser(service, (next) => ({ firstFactorCredential: made.create(next) })),
+        after: () => registerUser(service, (next) => ({ firstFactorCredential: passkey.create(next) })),
       }
     },
   ],
@@ -463,8 +463,8 @@ const NEW_PASSKEYS: [string, number, (service: Service) => Promise<() => Promise
     201,
     async (service) => {
       const { headers, keyPair } = await createSession(service)
-      const made = somePasskey()
-      const credential = (begun: RegistrationOptions) => ({ firstFactorCredential: made.create(begun) })
+      const passkey = somePasskey()
+      const credential = (begun: RegistrationOptions) => ({ firstFactorCredential: passkey.create(begun) })
       return () => addCredential(service, headers, credential, (begun) => ({ firstFactor: keyPair.get(begun) }))
     },
   ],

@@ -271,17 +271,17 @@ describe('A wallet is not linked', () => {
     }
   })
 
-  test.for<[string, string, { asked: number }]>([
-    ['no hexadecimal', 'hunter2', { asked: 0 }],
-    ['empty hexadecimal', '0x', { asked: 0 }],
-    ['half a byte', '0x123', { asked: 0 }],
-    ['too short', '0x1234', { asked: 1 }],
-    ['all zero', `0x${'00'.repeat(65)}`, { asked: 1 }],
-    ['far too long', `0x${'00'.repeat(4000)}`, { asked: 1 }],
-  ])('with a signature that is %s', async ([, signature, { asked }], { service, session }) => {
+  test.for<[string, string, { requestCount: number }]>([
+    ['no hexadecimal', 'hunter2', { requestCount: 0 }],
+    ['empty hexadecimal', '0x', { requestCount: 0 }],
+    ['half a byte', '0x123', { requestCount: 0 }],
+    ['too short', '0x1234', { requestCount: 1 }],
+    ['all zero', `0x${'00'.repeat(65)}`, { requestCount: 1 }],
+    ['far too long', `0x${'00'.repeat(4000)}`, { requestCount: 1 }],
+  ])('with a signature that is %s', async ([, signature, { requestCount }], { service, session }) => {
     const { message } = await begin(service, session, { address: someWallet().address, chainId: CHAIN })
     expectError(await link(service, session, message, signature), 'invalid_signature')
-    expect(service.rpc[CHAIN]?.bodies).toHaveLength(asked)
+    expect(service.rpc[CHAIN]?.bodies).toHaveLength(requestCount)
   })
 
   test('that is a contract whose code never ends or fails', async ({ service, session }) => {
@@ -410,18 +410,18 @@ describe('Wallets stay as they are', () => {
     [
       'ends with a recovery',
       async (service, { email, recoveryKey }) => {
-        const made = someKeyPair()
-        await recoverAccount(service, email, recoveryKey, (begun) => ({ firstFactorCredential: made.create(begun) }))
-        return made
+        const keyPair = someKeyPair()
+        await recoverAccount(service, email, recoveryKey, (begun) => ({ firstFactorCredential: keyPair.create(begun) }))
+        return keyPair
       },
     ],
     [
       'ends with its user, whose e-mail address is registered again',
       async (service, { email, headers }) => {
-        const made = someKeyPair()
+        const keyPair = someKeyPair()
         await service.call('DELETE', '/auth/user', { headers })
-        await registerUser(service, (begun) => ({ firstFactorCredential: made.create(begun) }), { email })
-        return made
+        await registerUser(service, (begun) => ({ firstFactorCredential: keyPair.create(begun) }), { email })
+        return keyPair
       },
     ],
   ]

@@ -65,7 +65,7 @@ const up = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / di
  */
 class RequestQueue {
   readonly requests: { readonly id: bigint; readonly amount: bigint; cancelled: bigint }[] = []
-  private readonly claims: { readonly taken: bigint; readonly given: bigint; readonly among: number }[] = []
+  private readonly claims: { readonly taken: bigint; readonly paid: bigint; readonly among: number }[] = []
 
   ask(id: bigint, amount: bigint): void {
     this.requests.push({ id, amount, cancelled: 0n })
@@ -86,14 +86,14 @@ class RequestQueue {
     for (const { id, amount } of cancelled) line.cancel(id, amount)
     return line
   }
-  claim(taken: bigint, given: bigint): void {
-    this.claims.push({ taken, given, among: this.requests.length })
+  claim(taken: bigint, paid: bigint): void {
+    this.claims.push({ taken, paid, among: this.requests.length })
   }
   /**
    * Returns the expected amounts of each request. `pending` and `claimable` are the vault's totals for the account.
    * `worth` is the value of `claimable` in the unit that a claim pays.
    */
-  told({ pending, claimable, worth }: { pending: bigint; claimable: bigint; worth: bigint }) {
+  listExpectedAmounts({ pending, claimable, worth }: { pending: bigint; claimable: bigint; worth: bigint }) {
     const standing = this.requests.map(({ amount, cancelled }) => amount - cancelled)
     const newest = (whole: bigint, of: readonly bigint[]) => {
       let rest = whole
@@ -112,19 +112,19 @@ class RequestQueue {
       standing.map((amount, index) => amount - (pendings[index] ?? 0n)),
     )
     const worths = divide(worth, claimables)
-    const claimed = standing.map(() => ({ taken: 0n, given: 0n }))
-    for (const { taken, given, among } of this.claims) {
+    const claimed = standing.map(() => ({ taken: 0n, paid: 0n }))
+    for (const { taken, paid, among } of this.claims) {
       let rest = taken
       const parts = claimed.slice(0, among).map((before, index) => {
         const part = min(rest, (standing[index] ?? 0n) - before.taken)
         rest -= part
         return part
       })
-      for (const [index, part] of divide(given, parts).entries()) {
+      for (const [index, part] of divide(paid, parts).entries()) {
         const before = claimed[index]
         if (!before) continue
         before.taken += parts[index] ?? 0n
-        before.given += part
+        before.paid += part
       }
     }
     return this.requests.map((request, index) => ({
@@ -133,7 +133,7 @@ class RequestQueue {
       claimable: claimables[index] ?? 0n,
       worth: worths[index] ?? 0n,
       taken: claimed[index]?.taken ?? 0n,
-      given: claimed[index]?.given ?? 0n,
+      paid: claimed[index]?.paid ?? 0n,
     }))
   }
 }
@@ -141,11 +141,11 @@ class RequestQueue {
 /** Divides `whole` in proportion to the weights. Running totals are rounded down, so the parts add up to `whole`. */
 function divide(whole: bigint, weights: readonly bigint[]): bigint[] {
   const total = sum(weights)
-  let [upTo, given] = [0n, 0n]
+  let [upTo, distributed] = [0n, 0n]
   return weights.map((weight) => {
     upTo += weight
-    const part = total === 0n ? 0n : (whole * upTo) / total - given
-    given += part
+    const part = total === 0n ? 0n : (whole * upTo) / total - distributed
+    distributed += part
     return part
   })
 }
@@ -208,13 +208,13 @@ class Model implements VaultModel {
    * Returns the expected amounts of each request. A cancelled amount that the user has not yet collected counts as
    * cancelled.
    */
-  told(user: Address, side: Side) {
+  listExpectedAmounts(user: Address, side: Side) {
     const { requests, deposits, withdrawals } = this.account(user)
     const { requested: claimable, settled: worth } = this.most(user, side)
     const untaken = this.make === 'syncDeposits' ? [] : requests[side].filter(({ cancelled }) => cancelled > 0n)
     return (side === 'deposit' ? deposits : withdrawals)
       .with(untaken.map(({ id, cancelled }) => ({ id, amount: cancelled })))
-      .told({ pending: this.waiting(user, side), claimable, worth })
+      .listExpectedAmounts({ pending: this.waiting(user, side), claimable, worth })
   }
   /** Returns the most that a user can claim: `requested` in the unit of the request, `settled` in the unit that a claim pays. */
   most(user: Address, side: Side): { requested: bigint; settled: bigint } {
@@ -371,17 +371,19 @@ class Model implements VaultModel {
   }
   history(user: Address) {
     const { sources, shares } = this.account(user)
-    const told = this.told(user, 'deposit')
+    const expectedRequests = this.listExpectedAmounts(user, 'deposit')
     // Shares are spent in the order in which the account received them.
-    const came = sources.map(({ deposit, shares }) => (deposit === null ? shares : (told[deposit]?.given ?? 0n)))
+    const came = sources.map(({ deposit, shares }) =>
+      deposit === null ? shares : (expectedRequests[deposit]?.paid ?? 0n),
+    )
     let spent = sum(came) - shares
-    const kept = new Map<number, bigint>()
+    const remainingShares = new Map<number, bigint>()
     for (const [index, { deposit }] of sources.entries()) {
       const gone = min(spent < 0n ? 0n : spent, came[index] ?? 0n)
       spent -= gone
-      if (deposit !== null) kept.set(deposit, (came[index] ?? 0n) - gone)
+      if (deposit !== null) remainingShares.set(deposit, (came[index] ?? 0n) - gone)
     }
-    return told
+    return expectedRequests
       .map(({ id, amount, cancelled, pending, claimable, worth }, index) => ({
         status: statusOf({ isCancelled: cancelled === amount, pending, claimable }),
         epochId: Number(id),
@@ -389,14 +391,14 @@ class Model implements VaultModel {
           depositedAssets: `${amount}`,
           pendingDeposit: `${pending}`,
           claimableShares: `${worth}`,
-          currentShares: `${kept.get(index)}`,
+          currentShares: `${remainingShares.get(index)}`,
         },
       }))
       .toReversed()
   }
   withdrawals(user: Address) {
-    return this.told(user, 'redeem')
-      .map(({ id, amount, cancelled, pending, claimable, worth, taken, given }) => {
+    return this.listExpectedAmounts(user, 'redeem')
+      .map(({ id, amount, cancelled, pending, claimable, worth, taken, paid }) => {
         // Some vaults report neither a pending nor a claimable amount for an open request, so the API shows the
         // request as pending.
         const isOpen = taken === 0n && cancelled === 0n && claimable === 0n
@@ -406,14 +408,14 @@ class Model implements VaultModel {
         return {
           status,
           shares: `${amount}`,
-          assets: status === 'pending' ? null : `${given + worth}`,
+          assets: status === 'pending' ? null : `${paid + worth}`,
           epochId: Number(id),
           amounts: {
             pendingShares: `${pending}`,
             claimableShares: `${claimable}`,
             claimableAssets: `${worth}`,
             paidShares: `${taken}`,
-            paidAssets: `${given}`,
+            paidAssets: `${paid}`,
             cancelledShares: `${cancelled}`,
           },
           claimTransactionHash: taken > 0n ? expect.any(String) : null,

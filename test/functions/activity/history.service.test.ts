@@ -234,9 +234,9 @@ describe('A deposit in the history', () => {
     await vault.settle()
     const shares = await vault.read('maxMint', ALICE.address)
     // Carol requests a deposit for Alice. The vault then also claims Alice's settled deposit.
-    const gift = (await vault.request(CAROL.address, 1n, ALICE.address)).at(-1) as Hash
+    const giftHash = (await vault.request(CAROL.address, 1n, ALICE.address)).at(-1) as Hash
     only(await liveHistoryOf(service, vault, ALICE), ALICE, [
-      await entryOf(vault, ALICE, gift, { assets: 1n, epochId: 5, status: 'pending', pendingDeposit: 1n }),
+      await entryOf(vault, ALICE, giftHash, { assets: 1n, epochId: 5, status: 'pending', pendingDeposit: 1n }),
       await entryOf(vault, ALICE, own, { assets: 5_000_000n, epochId: 3, status: 'completed', currentShares: shares }),
     ])
     only(await historyOf(service, vault, CAROL), CAROL, [])
@@ -321,7 +321,7 @@ describe('The history', () => {
   test('comes in pages of any size, with each entry once', async ({ busy: { views } }) => {
     const all = idsOf((await views.deposits(ALICE.address)).body)
     for (const limit of [5, 12, 100]) {
-      const seen: string[] = []
+      const listedIds: string[] = []
       let cursor: string | null | undefined
       do {
         const query = `?limit=${limit}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`
@@ -330,10 +330,10 @@ describe('The history', () => {
         expect(body.totalRecords).toBe(12)
         expect(body.deposits.length).toBeLessThanOrEqual(limit)
         expect(body.hasMore).toBe(body.nextCursor !== null)
-        seen.push(...idsOf(body))
+        listedIds.push(...idsOf(body))
         cursor = body.nextCursor
       } while (cursor)
-      expect(seen).toEqual(all)
+      expect(listedIds).toEqual(all)
     }
   })
 
@@ -381,21 +381,21 @@ describe('The history', () => {
         }),
         async (steps) => {
           const start = idsOf((await views.deposits(ALICE.address)).body)
-          const seen: string[] = []
+          const listedIds: string[] = []
           let cursor: string | null = ''
           for (const { limit, inserts } of steps) {
             if (cursor === null) break
             const query: string = `?limit=${limit}${cursor && `&cursor=${cursor}`}`
             const { body }: HttpReply = await views.deposits(ALICE.address, query)
-            seen.push(...idsOf(body))
+            listedIds.push(...idsOf(body))
             cursor = body.nextCursor
             for (let i = 0; i < inserts; i += 1) await sync.act(ALICE.address, 'deposit', 1_000n, ALICE.address)
           }
-          expect(new Set(seen).size).toBe(seen.length)
+          expect(new Set(listedIds).size).toBe(listedIds.length)
           // A new deposit may appear between known deposits, because the chains' clocks differ. The known deposits
           // must keep their order.
-          const known = seen.filter((id) => start.includes(id))
-          expect(known).toEqual(start.slice(0, known.length))
+          const startIds = listedIds.filter((id) => start.includes(id))
+          expect(startIds).toEqual(start.slice(0, startIds.length))
         },
       ),
       { numRuns: scaleSampleCount(4) },

@@ -213,7 +213,7 @@ class Model implements VaultModel {
     account.shares += shares
     this.events += 1
     // The claim consumes the oldest deposits first.
-    let [rest, upTo, given] = [assets, 0n, 0n]
+    let [rest, upTo, distributed] = [assets, 0n, 0n]
     for (const source of account.sources) {
       const { deposit } = source
       if (!deposit || deposit.epoch !== account.epoch || deposit.cancelled) continue
@@ -221,8 +221,8 @@ class Model implements VaultModel {
       rest -= taken
       upTo += taken
       deposit.claimed += taken
-      const part = (shares * upTo) / assets - given
-      given += part
+      const part = (shares * upTo) / assets - distributed
+      distributed += part
       source.shares += part
     }
   }
@@ -243,13 +243,13 @@ class Model implements VaultModel {
   receive(user: Address, shares: bigint): void {
     const account = this.account(user)
     account.shares += shares
-    this.got(user, shares, this.worth(shares))
+    this.receiveShares(user, shares, this.worth(shares))
   }
   /**
    * Counts received shares as a deposit at their current value. A value below one unit of the asset counts as
    * nothing.
    */
-  private got(user: Address, shares: bigint, value: bigint): void {
+  private receiveShares(user: Address, shares: bigint, value: bigint): void {
     if (value === 0n) return
     const account = this.account(user)
     account.deposited += value
@@ -262,7 +262,7 @@ class Model implements VaultModel {
     sender.shares -= shares
     sender.withdrawn += value
     receiver.shares += shares
-    this.got(to, shares, value)
+    this.receiveShares(to, shares, value)
     this.events += 2
   }
   requestRedeem(user: Address, shares: bigint): void {
@@ -296,15 +296,15 @@ class Model implements VaultModel {
     account.redeeming -= shares
     this.events += 1
     // The claim consumes the oldest withdrawals first.
-    let [rest, upTo, given] = [shares, 0n, 0n]
+    let [rest, upTo, distributed] = [shares, 0n, 0n]
     for (const withdrawal of account.withdrawals) {
       const taken = min(rest, withdrawal.left)
       rest -= taken
       upTo += taken
       withdrawal.left -= taken
       withdrawal.paidShares += taken
-      const part = (assets * upTo) / shares - given
-      given += part
+      const part = (assets * upTo) / shares - distributed
+      distributed += part
       withdrawal.paidAssets += part
     }
   }
@@ -361,13 +361,13 @@ class Model implements VaultModel {
   withdrawals(user: Address) {
     const isPending = this.pendingRedeem(user) > 0n
     const [claimable, whole] = [this.claimableRedeem(user), this.claimableRedeemAssets(user)]
-    let [upTo, given] = [0n, 0n]
+    let [upTo, distributed] = [0n, 0n]
     return this.account(user)
       .withdrawals.map(({ epoch, shares, left, paidShares, paidAssets, cancelledShares }) => {
         const claimableShares = isPending ? 0n : left
         upTo += claimableShares
-        const claimableAssets = claimable === 0n ? 0n : (whole * upTo) / claimable - given
-        given += claimableAssets
+        const claimableAssets = claimable === 0n ? 0n : (whole * upTo) / claimable - distributed
+        distributed += claimableAssets
         const open = isPending ? 'pending' : 'claimable'
         return {
           status: left > 0n ? open : paidShares > 0n ? 'completed' : 'cancelled',
@@ -390,23 +390,23 @@ class Model implements VaultModel {
   history(user: Address) {
     const { deposits, sources, shares } = this.account(user)
     let spent = sources.reduce((sum, source) => sum + source.shares, 0n) - shares
-    const kept = new Map<Deposit, bigint>()
+    const remainingShares = new Map<Deposit, bigint>()
     for (const source of sources) {
       const gone = min(spent, source.shares)
       spent -= gone
-      if (source.deposit) kept.set(source.deposit, source.shares - gone)
+      if (source.deposit) remainingShares.set(source.deposit, source.shares - gone)
     }
     const whole = this.claimableShares(user)
     const claimable = this.claimable(user)
-    let [upTo, given] = [0n, 0n]
+    let [upTo, distributed] = [0n, 0n]
     return deposits
       .map((deposit) => {
         const status = this.statusOf(user, deposit)
         let part = 0n
         if (status === 'claimable') {
           upTo += deposit.assets - deposit.claimed
-          part = (whole * upTo) / claimable - given
-          given += part
+          part = (whole * upTo) / claimable - distributed
+          distributed += part
         }
         return {
           status,
@@ -415,7 +415,7 @@ class Model implements VaultModel {
             depositedAssets: `${deposit.assets}`,
             pendingDeposit: `${status === 'pending' ? deposit.assets : 0n}`,
             claimableShares: `${part}`,
-            currentShares: `${deposit.cancelled ? 0n : (kept.get(deposit) ?? 0n)}`,
+            currentShares: `${deposit.cancelled ? 0n : (remainingShares.get(deposit) ?? 0n)}`,
           },
         }
       })

@@ -466,8 +466,8 @@ describe('Positions', () => {
     const [{ apy, annualYield }] = (await createUserViews(service, vault.key).positions(ALICE.address)).body.positions
     expect(Math.abs(Number(apy) - expected)).toBeLessThan(0.02)
     const { body } = await createUserViews(service, vault.key).position(ALICE.address, vault.address)
-    const known = { apy, annualYield }
-    expect(body).toMatchObject({ ...known, vault: known, deposits: [{ vault: known }] })
+    const yields = { apy, annualYield }
+    expect(body).toMatchObject({ ...yields, vault: yields, deposits: [{ vault: yields }] })
     const [listed] = (await service.call('GET', '/defi-vaults/v1/vaults', { key: vault.key })).body.data
     expect(listed.APY).toBe(apy)
     expect(listed.annualYield).toMatchObject({ percent: apy, days: annualYield.days })

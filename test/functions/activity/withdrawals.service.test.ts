@@ -91,7 +91,7 @@ async function entryOf(
   }
 }
 
-const test = base.extend('held', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
+const test = base.extend('openFundedVault', ({ service }) => async (generation: '0.4' | '0.5' | '0.6' = '0.6') => {
   const vault = await openLagoonVault(service, { generation })
   for (const account of [ALICE, CAROL]) await vault.request(account, vault.units('1000.000007'))
   await vault.settle()
@@ -109,8 +109,8 @@ const test = base.extend('held', ({ service }) => async (generation: '0.4' | '0.
 describe('A withdrawal in the history', () => {
   test.for(['0.4', '0.6'] as const)(
     'of a Lagoon %s vault is pending within a block, then claimable, then completed, also once recorded',
-    async (generation, { service, held }) => {
-      const { vault, redeem, claim, claimable } = await held(generation)
+    async (generation, { service, openFundedVault }) => {
+      const { vault, redeem, claim, claimable } = await openFundedVault(generation)
       const shares = 123n * SHARE + 7n
       const request = await redeem(shares)
       const recorded = async () => {
@@ -140,8 +140,11 @@ describe('A withdrawal in the history', () => {
     },
   )
 
-  test('belongs to its controller, which a cancellation returns the shares to', async ({ service, held }) => {
-    const { vault, redeem } = await held()
+  test('belongs to its controller, which a cancellation returns the shares to', async ({
+    service,
+    openFundedVault,
+  }) => {
+    const { vault, redeem } = await openFundedVault()
     const hash = await redeem(5n * SHARE, BOB, CAROL)
     const entry = { shares: 5n * SHARE, epochId: 2 } as const
     expect(await liveHistoryOf(service, vault, BOB)).toEqual([
@@ -157,8 +160,8 @@ describe('A withdrawal in the history', () => {
     expect(position).toMatchObject({ currentShares: `${5n * SHARE}`, totalWithdrawnAssets: '0', earnedAssets: '0' })
   })
 
-  test('made instantly is completed by its own transaction, with epoch 0', async ({ service, held }) => {
-    const { vault } = await held()
+  test('made instantly is completed by its own transaction, with epoch 0', async ({ service, openFundedVault }) => {
+    const { vault } = await openFundedVault()
     await vault.settleForADay(1_000_000n)
     const before = await vault.balanceOf(BOB)
     const [hash] = await vault.act(ALICE, 'syncRedeem', 5n * SHARE, BOB, 0n)
@@ -189,9 +192,9 @@ describe('A withdrawal in the history', () => {
 
   test('from a closed vault is distinguished from a claim of the same shares in the same transaction', async ({
     service,
-    held,
+    openFundedVault,
   }) => {
-    const { vault, redeem, claimable } = await held()
+    const { vault, redeem, claimable } = await openFundedVault()
     const multicall: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
     const shares = 5n * SHARE
     const request = await redeem(shares)
@@ -229,8 +232,11 @@ describe('A withdrawal in the history', () => {
 })
 
 describe('The history of withdrawals', () => {
-  test('is newest first over all vaults, in pages, with only the entries that match', async ({ service, held }) => {
-    const { vault, redeem } = await held()
+  test('is newest first over all vaults, in pages, with only the entries that match', async ({
+    service,
+    openFundedVault,
+  }) => {
+    const { vault, redeem } = await openFundedVault()
     const sync = await openYieldVault(service)
     await sync.mint(ALICE, 9_000_000n)
     await sync.approve(ALICE, 9_000_000n)
@@ -250,15 +256,15 @@ describe('The history of withdrawals', () => {
       withdrawals.map(({ transactionHash }) => transactionHash)
     expect(hashesOf(all)).toEqual(hashes.toReversed())
 
-    const seen: Hash[] = []
+    const listedHashes: Hash[] = []
     let cursor: string | null = ''
     while (cursor !== null) {
       const { body }: { body: typeof all } = await views.withdrawals(ALICE, `?limit=4${cursor && `&cursor=${cursor}`}`)
       expect(body).toMatchObject({ totalRecords: 6, hasMore: body.nextCursor !== null })
-      seen.push(...hashesOf(body))
+      listedHashes.push(...hashesOf(body))
       cursor = body.nextCursor
     }
-    expect(seen).toEqual(hashesOf(all))
+    expect(listedHashes).toEqual(hashesOf(all))
 
     const { body: ofSync } = await views.withdrawals(ALICE, `?vaultAddress=${sync.address}`)
     expect(ofSync).toMatchObject({ totalRecords: 3, withdrawals: [{ vaultAddress: sync.address }, {}, {}] })

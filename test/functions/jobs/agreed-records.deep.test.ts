@@ -207,9 +207,9 @@ describe('One of two nodes that reports', () => {
       }
       other.reset()
       expect(await run()).toMatchObject({ outcome: 'refreshed', behind: 0 })
-      const told = await recorded()
-      expect(listUntrue(told, whole, withoutStates)).toEqual([])
-      expect(mapProgress(told)).toEqual(mapProgress(whole))
+      const records = await recorded()
+      expect(listUntrue(records, whole, withoutStates)).toEqual([])
+      expect(mapProgress(records)).toEqual(mapProgress(whole))
     },
   )
 })
@@ -297,9 +297,9 @@ describe('A second node that does not respond', () => {
       return JSON.stringify(items.map((item) => (isOld(item.id) ? { jsonrpc: '2.0', id: item.id, error } : item)))
     }
     await jobAt(honest, other)()
-    const told = await recorded()
-    expect(listUntrue(told, whole, withoutStates)).toEqual([])
-    expect(mapProgress(told)).not.toEqual(mapProgress(whole))
+    const records = await recorded()
+    expect(listUntrue(records, whole, withoutStates)).toEqual([])
+    expect(mapProgress(records)).not.toEqual(mapProgress(whole))
     await jobAt(honest, other, third)()
     expect(mapProgress(await recorded())).toEqual(mapProgress(whole))
     await third.stop()
@@ -354,7 +354,7 @@ test('A run with two hosts sends each as many requests as a run with one, plus o
     await run()
     return nodes.map((wire) => ({ requests: wire.bodies.length, calls: listRpcCalls(wire).flat().length }))
   }
-  const [alone = { requests: 0, calls: 0 }] = await cost(honest)
-  const each = { requests: alone.requests, calls: alone.calls + 1 }
+  const [oneHost = { requests: 0, calls: 0 }] = await cost(honest)
+  const each = { requests: oneHost.requests, calls: oneHost.calls + 1 }
   expect(await cost(honest, other)).toEqual([each, each])
 })

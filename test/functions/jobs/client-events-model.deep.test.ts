@@ -70,16 +70,16 @@ test('Each client receives every event of its vaults once and in order, and noth
       const happened = new Map<string, Happened[]>([lagoon, sync, async].map(({ address }) => [address, []]))
       const note = (vault: { readonly address: string }, type: string, user: number, amount: bigint) =>
         happened.get(vault.address)?.push({ type, user, amount })
-      // The lists have one item per user. `deposits` and `redemptions` belong to the Lagoon vault, `asked` to the
+      // The lists have one item per user. `deposits` and `redemptions` belong to the Lagoon vault, `requested` to the
       // ERC-7540 vault.
       const deposits = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
       const redemptions = ACCOUNTS.map(() => ({ pending: [] as bigint[], claimable: 0n }))
-      const asked = ACCOUNTS.map(() => [] as bigint[])
+      const requested = ACCOUNTS.map(() => [] as bigint[])
 
       for (const { what, user: index, part } of steps) {
         const user = ACCOUNTS[index] as (typeof ACCOUNTS)[number]
         const amount = BigInt(part) * 1_000_000n
-        const [deposit, redemption, waiting] = [deposits[index], redemptions[index], asked[index]]
+        const [deposit, redemption, waiting] = [deposits[index], redemptions[index], requested[index]]
         if (!deposit || !redemption || !waiting) continue
         if (what === 'request') {
           await lagoon.request(user, amount)
@@ -180,35 +180,35 @@ test('Each client receives every event of its vaults once and in order, and noth
         [keys.some, [sync]],
         [keys.early, [lagoon]],
       ] as const) {
-        const told = await listEvents(service, key)
-        expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_, index) => index + 1))
-        expect(new Set(told.map(({ id }) => id)).size).toBe(told.length)
+        const events = await listEvents(service, key)
+        expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1))
+        expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)
         const addresses: unknown[] = vaults.map(({ address }) => address)
-        expect(told.filter(({ data }) => !addresses.includes(data['vaultAddress']))).toEqual([])
+        expect(events.filter(({ data }) => !addresses.includes(data['vaultAddress']))).toEqual([])
         for (const { address } of vaults) {
-          const ofVault = told.filter(({ data, final }) => final && data['vaultAddress'] === address)
+          const ofVault = events.filter(({ data, final }) => final && data['vaultAddress'] === address)
           const expected = happened.get(address) ?? []
           expect(listInOrder(listHappened(ofVault), address === async.address)).toEqual(
             listInOrder(expected, address === async.address),
           )
         }
-        const early = told.filter(({ final, type }) => !final && !type.endsWith('.reverted'))
+        const early = events.filter(({ final, type }) => !final && !type.endsWith('.reverted'))
         if (key !== keys.early) expect(early).toEqual([])
-        const reverted = told.flatMap(({ type, data }) => (type.endsWith('.reverted') ? [data['eventId']] : []))
+        const reverted = events.flatMap(({ type, data }) => (type.endsWith('.reverted') ? [data['eventId']] : []))
         for (const one of early) {
-          const isSo = told.some(({ final, type, data }) => final && type === one.type && isSame(data, one.data))
+          const isSo = events.some(({ final, type, data }) => final && type === one.type && isSame(data, one.data))
           expect(reverted.filter((id) => id === one.id)).toHaveLength(isSo ? 0 : 1)
         }
         // The webhook events must contain the same deposits and withdrawals as the API. Entries that the job could
         // not read are excluded.
-        const ofId = new Map(told.map(({ id, data }) => [id, idOf(data)]))
+        const ofId = new Map(events.map(({ id, data }) => [id, idOf(data)]))
         const unread = new Set(
-          told.flatMap(({ type, data }) =>
+          events.flatMap(({ type, data }) =>
             isUnread(type, data) ? [ofId.get(String(data['eventId'])) ?? idOf(data)] : [],
           ),
         )
         if (!steps.some(({ what }) => what === 'kill' || what === 'lose chain')) expect(unread).toEqual(new Set())
-        const stored = [...applyReceivedEvents(told)].flatMap(([id, { entry }]) =>
+        const stored = [...applyReceivedEvents(events)].flatMap(([id, { entry }]) =>
           entry ? [[id, entry] as const] : [],
         )
         const shown = await Promise.all(ACCOUNTS.map((account) => listEntriesOf(service, key, account)))
@@ -231,7 +231,7 @@ async function killAt(service: Service, count: number): Promise<void> {
   table.reset()
 }
 
-const askedCommands = fc.array(
+const erc7540Commands = fc.array(
   fc.record({
     what: fc.constantFrom(
       ...(['request', 'request', 'fulfil', 'fulfil', 'claim', 'cancel', 'look', 'look', 'look'] as const),
@@ -263,7 +263,7 @@ test('Each settled part is reported once, final and in time, whatever third part
   const vault = await service.restore('asked model', open)
   const { chain, key } = vault
   await fc.assert(
-    fc.asyncProperty(askedCommands, async (steps) => {
+    fc.asyncProperty(erc7540Commands, async (steps) => {
       await service.restore('asked model', open)
       const fulfil = async (part: number) => {
         const pending = await vault.read('pendingDepositRequest', 0n, user)
@@ -317,9 +317,9 @@ test('Each settled part is reported once, final and in time, whatever third part
       expect(sumOf(await claimableOf())).toBe(due)
       for (let run = 0; run < 3; run += 1) await recordAllBlocks(chain)
 
-      const told = await claimableOf()
-      expect(told.filter(({ final }) => !final)).toEqual([])
-      expect(sumOf(told)).toBe(due)
+      const events = await claimableOf()
+      expect(events.filter(({ final }) => !final)).toEqual([])
+      expect(sumOf(events)).toBe(due)
       // The job must report each amount as claimable before it reports the claim.
       let unclaimed = 0n
       for (const { type, final, data } of await listEvents(service, key)) {
@@ -333,8 +333,8 @@ test('Each settled part is reported once, final and in time, whatever third part
   )
 })
 
-const sumOf = (told: readonly ReceivedEvent[]) =>
-  told.reduce((sum, { data }) => sum + BigInt(String(data['assets'])), 0n)
+const sumOf = (events: readonly ReceivedEvent[]) =>
+  events.reduce((sum, { data }) => sum + BigInt(String(data['assets'])), 0n)
 
 const isSame = (left: ReceivedEvent['data'], right: ReceivedEvent['data']) =>
   ['userAddress', 'transactionHash', 'blockNumber'].every((name) => left[name] === right[name])
@@ -343,9 +343,9 @@ const isSame = (left: ReceivedEvent['data'], right: ReceivedEvent['data']) =>
  * Converts webhook events into a list of what happened. A claim or cancellation counts once, although it has an event
  * for each request.
  */
-function listHappened(told: readonly ReceivedEvent[]): Happened[] {
+function listHappened(events: readonly ReceivedEvent[]): Happened[] {
   const happened = new Map<string, Happened>()
-  for (const { id, type, data } of told) {
+  for (const { id, type, data } of events) {
     const isDeposit = type.startsWith('deposit.')
     const user = ACCOUNTS.map(String).indexOf(String(data['userAddress']))
     const amount = BigInt(String(data[isDeposit ? 'assets' : 'shares']))
@@ -377,12 +377,12 @@ function withoutLeft(entries: readonly (readonly [string, Readonly<Record<string
 
 /**
  * Converts what happened into comparable texts. Neighbouring claimable amounts are sorted, because the job may report
- * them in another order. `isAsked` puts them last, because the job reports those of an ERC-7540 vault later.
+ * them in another order. `isErc7540` puts them last, because the job reports those of an ERC-7540 vault later.
  */
-function listInOrder(happened: readonly Happened[], isAsked: boolean): string[] {
+function listInOrder(happened: readonly Happened[], isErc7540: boolean): string[] {
   const texts = happened.map(({ type, user, amount }) => `${type} ${user} ${amount}`)
   const isSettled = (text: string) => text.includes('.claimable')
-  if (isAsked) return [...texts.filter((text) => !isSettled(text)), ...texts.filter(isSettled).toSorted()]
+  if (isErc7540) return [...texts.filter((text) => !isSettled(text)), ...texts.filter(isSettled).toSorted()]
   const groups: string[][] = []
   for (const text of texts) {
     const last = groups.at(-1)

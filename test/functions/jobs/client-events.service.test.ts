@@ -33,8 +33,8 @@ const test = base
       return vault
     }),
   )
-  .extend('asked', ({ service }) =>
-    service.restore('asked', async () => {
+  .extend('erc7540', ({ service }) =>
+    service.restore('erc7540', async () => {
       const vault = await openAsyncVault(service, { make: 'aggregated' })
       await recordAllBlocks(vault.chain)
       await vault.mint(ALICE.address, 9_000_000n)
@@ -78,9 +78,9 @@ describe('An event of an asynchronous vault', () => {
     await lagoon.settle(1_000_000n)
     await lagoon.act(ALICE.address, 'redeem', 10n ** 18n, ALICE.address, ALICE.address)
 
-    const told = await recordAndList(service, lagoon)
+    const events = await recordAndList(service, lagoon)
 
-    expect(kindsOf(told)).toEqual([
+    expect(kindsOf(events)).toEqual([
       ['deposit.pending', 0],
       ['deposit.pending', 1],
       ['deposit.cancelled', 1],
@@ -91,7 +91,7 @@ describe('An event of an asynchronous vault', () => {
       ['withdrawal.claimable', 0],
       ['withdrawal.completed', 0],
     ])
-    const [pending, other, cancelled, claimable, completed, redeem, payable, paid] = told.map(({ data }) => data)
+    const [pending, other, cancelled, claimable, completed, redeem, payable, paid] = events.map(({ data }) => data)
     const { estimatedSettlement, ...requested } = pending ?? {}
     expect(estimatedSettlement).toBe(null)
     expect(requested).toMatchObject({ assets: '5000000', shares: null, vaultAddress: lagoon.address, chainId: BASE })
@@ -101,14 +101,14 @@ describe('An event of an asynchronous vault', () => {
     expect(redeem).toMatchObject({ assets: null, shares: `${10n ** 18n}` })
     expect(payable).toMatchObject({ shares: `${10n ** 18n}`, withdrawalId: redeem?.['withdrawalId'] })
     expect(paid).toMatchObject({ shares: `${10n ** 18n}`, withdrawalId: redeem?.['withdrawalId'] })
-    expect(told.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
-    expect(told.every(({ final }) => final)).toBe(true)
+    expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    expect(events.every(({ final }) => final)).toBe(true)
     // Each webhook event contains the whole deposit or withdrawal as of the last final block. The API shows the same.
     const entries = await Promise.all([ALICE, BOB].map(({ address }) => listEntriesOf(service, lagoon.key, address)))
-    expect(new Map([...applyReceivedEvents(told)].map(([id, { entry }]) => [id, entry]))).toEqual(
+    expect(new Map([...applyReceivedEvents(events)].map(([id, { entry }]) => [id, entry]))).toEqual(
       new Map(entries.flatMap((ofAccount) => [...ofAccount])),
     )
-    expect(new Set(told.map(({ data }) => data['version'])).size).toBe(1)
+    expect(new Set(events.map(({ data }) => data['version'])).size).toBe(1)
   })
 })
 
@@ -128,20 +128,20 @@ describe('The usual duration of a settlement', () => {
     }
     await lagoon.request(ALICE.address, 1_000_000n)
 
-    const told = await recordAndList(service, lagoon)
+    const events = await recordAndList(service, lagoon)
 
     const { body } = await lagoon.status(ALICE)
     const [estimate, another] = [body.estimatedSettlement, (await lagoon.withdrawStatus(ALICE)).body]
     expect(Math.abs(estimate.p50 - 300)).toBeLessThan(20)
     expect(Math.abs(estimate.p90 - 900)).toBeLessThan(20)
     expect(another.estimatedSettlement).toBe(null)
-    expect(told.at(-1)).toMatchObject({ type: 'deposit.pending', data: { estimatedSettlement: estimate } })
+    expect(events.at(-1)).toMatchObject({ type: 'deposit.pending', data: { estimatedSettlement: estimate } })
 
     await recordsOf(service).putProgress([[{ chainId: BASE, address: lagoon.address }, initialProgress(LAGOON)]])
     await recordAllBlocks(lagoon.chain)
-    expect(await recordAndList(service, lagoon, told)).toEqual([])
+    expect(await recordAndList(service, lagoon, events)).toEqual([])
     await lagoon.request(BOB.address, 1_000_000n)
-    expect(await recordAndList(service, lagoon, told)).toMatchObject([{ data: { estimatedSettlement: estimate } }])
+    expect(await recordAndList(service, lagoon, events)).toMatchObject([{ data: { estimatedSettlement: estimate } }])
   })
 
   test('is null if the records cannot be read, and the status is still returned', async ({ coldService: service }) => {
@@ -191,21 +191,21 @@ describe('An asynchronous vault without settlement events', () => {
       await runRefreshChain(BASE)
       // The job has read the claimable amount. It publishes no event until the block of that read is final.
       expect(await listEvents(service, vault.key)).toEqual(before)
-      const told = await recordAndList(service, vault, before)
+      const events = await recordAndList(service, vault, before)
 
-      expect(kindsOf(told)).toEqual([['deposit.claimable', 0]])
-      expect(told[0]?.data).toMatchObject({
+      expect(kindsOf(events)).toEqual([['deposit.claimable', 0]])
+      expect(events[0]?.data).toMatchObject({
         depositId: before[0]?.data['depositId'],
         assets: '4000000',
         transactionHash: null,
       })
-      expect(await recordAndList(service, vault, [...before, ...told])).toEqual([])
+      expect(await recordAndList(service, vault, [...before, ...events])).toEqual([])
 
       // The job reports the deposit for Alice, who claims it, although Bob gets the shares. Vault contracts differ in
       // the order in which the event names these two accounts.
       await vault.act(ALICE.address, 'deposit', 4_000_000n, BOB.address, ALICE.address)
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
-      expect(kindsOf(await recordAndList(service, vault, [...before, ...told]))).toEqual([['deposit.completed', 0]])
+      expect(kindsOf(await recordAndList(service, vault, [...before, ...events]))).toEqual([['deposit.completed', 0]])
       expect(await depositsOf(service, vault, ALICE.address)).toEqual([['completed', '4000000', '0']])
     },
   )
@@ -248,11 +248,11 @@ describe('The claimable amount read from an asynchronous vault', () => {
    */
   async function claimable(service: Service, vault: TestAsyncVault, before: readonly ReceivedEvent[]) {
     await recordAllBlocks(vault.chain)
-    const told = await recordAndList(service, vault, before)
-    return told.flatMap(({ type, data }) => (type.endsWith('.claimable') ? [data['assets'] ?? data['shares']] : []))
+    const events = await recordAndList(service, vault, before)
+    return events.flatMap(({ type, data }) => (type.endsWith('.claimable') ? [data['assets'] ?? data['shares']] : []))
   }
 
-  test('is reported without the amount that a granted cancellation returns', async ({ service, asked: vault }) => {
+  test('is reported without the amount that a granted cancellation returns', async ({ service, erc7540: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
@@ -263,7 +263,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
 
   test('is reported for a redemption without the shares that a granted cancellation returns', async ({
     service,
-    asked: vault,
+    erc7540: vault,
   }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
@@ -278,7 +278,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
   })
 
-  test('is reported after a restriction ends, and not during it', async ({ service, asked: vault }) => {
+  test('is reported after a restriction ends, and not during it', async ({ service, erc7540: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recordAndList(service, vault)
     await vault.actOnShare(ALICE.address, 'restrict', ALICE.address, true)
@@ -289,7 +289,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
     expect(await claimable(service, vault, before)).toEqual(['4000000'])
   })
 
-  test('is reported part by part, each part once, also beside a new request', async ({ service, asked: vault }) => {
+  test('is reported part by part, each part once, also beside a new request', async ({ service, erc7540: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
@@ -298,14 +298,14 @@ describe('The claimable amount read from an asynchronous vault', () => {
     await vault.act(ALICE.address, 'requestDeposit', 2_000_000n, ALICE.address, ALICE.address)
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 4_000_000n, 4_000_000n)
-    const told = await claimable(service, vault, before)
-    expect(told.toSorted()).toEqual(['1000000', '1000000', '3000000'])
+    const claimableAmounts = await claimable(service, vault, before)
+    expect(claimableAmounts.toSorted()).toEqual(['1000000', '1000000', '3000000'])
     await vault.act(ALICE.address, 'deposit', 5_000_000n, ALICE.address, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
-    expect(await claimable(service, vault, before)).toEqual([...told, '1000000'])
+    expect(await claimable(service, vault, before)).toEqual([...claimableAmounts, '1000000'])
   })
 
-  test('is reported once although storing the report failed', async ({ service, asked: vault }) => {
+  test('is reported once although storing the report failed', async ({ service, erc7540: vault }) => {
     await vault.act(ALICE.address, 'requestDeposit', 4_000_000n, ALICE.address, ALICE.address)
     const before = await recordAndList(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 1_000_000n)
@@ -317,7 +317,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
     expect(await claimable(service, vault, before)).toEqual(['1000000'])
   })
 
-  test('is ignored in a response that predates the request', async ({ service, asked: vault }) => {
+  test('is ignored in a response that predates the request', async ({ service, erc7540: vault }) => {
     const wire = service.rpc[BASE] as RecordingProxy
     // Alice makes a new request. A lagging node still returns the old state, in which the whole previous request is
     // claimable.
@@ -338,8 +338,8 @@ describe('The claimable amount read from an asynchronous vault', () => {
       if (!request.includes(pending)) return answer
       const [old, now] = [answers.get('old') ?? answer, answer].map((text) => JSON.parse(text))
       const ids = [now].flat().map(({ id }) => id)
-      const told = [old].flat().map((one, index) => ({ ...one, id: ids[index] }))
-      return JSON.stringify(Array.isArray(now) ? told : told[0])
+      const changed = [old].flat().map((one, index) => ({ ...one, id: ids[index] }))
+      return JSON.stringify(Array.isArray(now) ? changed : changed[0])
     }
     expect(await claimable(service, vault, [])).toEqual(before)
     await recordAllBlocks(vault.chain)
@@ -352,7 +352,7 @@ describe('The claimable amount read from an asynchronous vault', () => {
 
 describe('A request of an account for which a third party makes more requests before each run', () => {
   const DUST = 20n
-  test('is reported as settled once, within three times the time to finality', async ({ service, asked: vault }) => {
+  test('is reported as settled once, within three times the time to finality', async ({ service, erc7540: vault }) => {
     const { chain, key } = vault
     await vault.mint(BOB.address, DUST)
     await vault.approve(BOB.address, DUST)
@@ -370,8 +370,8 @@ describe('A request of an account for which a third party makes more requests be
       await callRpc(chain, [{ method: 'evm_increaseTime', params: [Math.floor(seconds * 0.6)] }])
       await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     }
-    const told = (await listEvents(service, key)).slice(before.length)
-    const claimable = told.filter(({ type, data }) => /claimable|reverted/.test(type) && data['assets'] !== '1')
+    const events = (await listEvents(service, key)).slice(before.length)
+    const claimable = events.filter(({ type, data }) => /claimable|reverted/.test(type) && data['assets'] !== '1')
     expect(claimable.map(({ type, final, data }) => [type, final, data['assets']])).toEqual([
       ['deposit.claimable', true, '4000000'],
     ])
@@ -384,13 +384,13 @@ describe('A vault that is paused', () => {
     await lagoon.act(ROLES.admin, 'pause')
     await runRefreshChain(BASE)
     expect(await listEvents(service, lagoon.key)).toEqual([])
-    const told = await recordAndList(service, lagoon)
-    expect(told).toMatchObject([{ type: 'vault.paused', final: true, data: { vaultAddress: lagoon.address } }])
+    const events = await recordAndList(service, lagoon)
+    expect(events).toMatchObject([{ type: 'vault.paused', final: true, data: { vaultAddress: lagoon.address } }])
     await recordAllBlocks(lagoon.chain)
     await lagoon.act(ROLES.admin, 'unpause')
     for (let run = 0; run < 2; run += 1) await recordAllBlocks(lagoon.chain)
     const both = await listEvents(service, lagoon.key)
-    expect(both.slice(told.length)).toMatchObject([
+    expect(both.slice(events.length)).toMatchObject([
       { type: 'vault.resumed', final: true, data: { vaultAddress: lagoon.address } },
     ])
     await lagoon.act(ROLES.admin, 'pause')
@@ -408,14 +408,14 @@ describe('A claim of several requests', () => {
     const requested = before.filter(({ type }) => type === 'deposit.pending').map(({ data }) => data['depositId'])
     const claimable = await lagoon.read('claimableDepositRequest', 0n, ALICE.address)
     await lagoon.act(ALICE.address, 'deposit', claimable, ALICE.address, ALICE.address)
-    const told = await recordAndList(service, lagoon, before)
+    const events = await recordAndList(service, lagoon, before)
     expect(requested).toHaveLength(2)
-    expect(told.map(({ type, data }) => [type, data['depositId'], data['assets']])).toEqual(
+    expect(events.map(({ type, data }) => [type, data['depositId'], data['assets']])).toEqual(
       requested.map((id, index) => ['deposit.completed', id, `${amounts[index]}`]),
     )
-    const shares = told.map(({ data }) => BigInt(String(data['shares'])))
+    const shares = events.map(({ data }) => BigInt(String(data['shares'])))
     expect(shares.reduce((sum, one) => sum + one)).toBe(await lagoon.read('balanceOf', ALICE.address))
-    for (const { data } of told)
+    for (const { data } of events)
       expect(data['entry']).toMatchObject({ depositId: data['depositId'], status: 'completed' })
   })
 })
@@ -431,25 +431,25 @@ describe('The entry of an event', () => {
       wire.rewrite = (answer, request) => {
         const calls = [JSON.parse(request)].flat()
         const answers = [JSON.parse(answer)].flat()
-        const told = answers.map((one, index) => {
+        const changed = answers.map((one, index) => {
           const { method, params } = calls[index] ?? {}
           const isOld = method === 'eth_call' && params[1] !== 'latest'
           const isIts = what === 'all of it' || JSON.stringify(params).includes(bob)
           const error = { code: -32000, message: 'missing trie node' }
           return isOld && isIts ? { id: one.id, jsonrpc: '2.0', error } : one
         })
-        return JSON.stringify(answer.startsWith('[') ? told : told[0])
+        return JSON.stringify(answer.startsWith('[') ? changed : changed[0])
       }
-      const told = await recordAndList(service, lagoon)
+      const events = await recordAndList(service, lagoon)
       wire.reset()
-      expect(kindsOf(told)).toEqual([
+      expect(kindsOf(events)).toEqual([
         ['deposit.pending', 0],
         ['deposit.pending', 1],
       ])
-      expect(told.map(({ data }) => data['entry'])).toEqual(
+      expect(events.map(({ data }) => data['entry'])).toEqual(
         what === 'all of it' ? [null, null] : [expect.objectContaining({ status: 'pending' }), null],
       )
-      expect(told.every(({ data }) => typeof data['depositId'] === 'string')).toBe(true)
+      expect(events.every(({ data }) => typeof data['depositId'] === 'string')).toBe(true)
     },
   )
 })
@@ -469,8 +469,8 @@ describe('A pause that ends', () => {
     await runRefreshChain(BASE)
     await lagoon.act(ROLES.admin, 'unpause')
     for (let run = 0; run < 2; run += 1) await recordAllBlocks(lagoon.chain)
-    const told = await listEvents(service, lagoon.key)
-    expect(told.map(({ type, final }) => [type, final])).toEqual([
+    const events = await listEvents(service, lagoon.key)
+    expect(events.map(({ type, final }) => [type, final])).toEqual([
       ['vault.paused', false],
       ['vault.paused', true],
       ['vault.resumed', false],
@@ -478,7 +478,7 @@ describe('A pause that ends', () => {
       ['vault.resumed', false],
       ['vault.resumed', true],
     ])
-    expect(told[3]?.data['eventId']).toBe(told[2]?.id)
+    expect(events[3]?.data['eventId']).toBe(events[2]?.id)
   })
 })
 
@@ -520,10 +520,10 @@ describe('A client that subscribes to events before they are final', () => {
     }
     wire.rewrite = (answer, request) => {
       const [calls, answers] = [request, answer].map((text) => [JSON.parse(text)].flat())
-      const told = answers?.map((one, index) =>
+      const changed = answers?.map((one, index) =>
         isRefused(calls?.[index]) ? { id: one.id, jsonrpc: '2.0', error: { code: -32000, message: 'not now' } } : one,
       )
-      return JSON.stringify(answer.startsWith('[') ? told : told?.[0])
+      return JSON.stringify(answer.startsWith('[') ? changed : changed?.[0])
     }
     await runRefreshChain(BASE)
     expect((await listEvents(service, lagoon.key)).map(({ final, data }) => [final, data['assets']])).toEqual([
@@ -560,12 +560,12 @@ describe('A client that subscribes to events before they are final', () => {
     wire.rewrite = (answer, request) => {
       const [calls, answers] = [request, answer].map((text) => [JSON.parse(text)].flat())
       const error = { code: -32005, message: 'query returned more than 10000 results' }
-      const told = answers?.map((one, index) =>
+      const changed = answers?.map((one, index) =>
         calls?.[index].method === 'eth_getLogs' && one.result?.length > 10_000
           ? { id: one.id, jsonrpc: '2.0', error }
           : one,
       )
-      return JSON.stringify(answer.startsWith('[') ? told : told?.[0])
+      return JSON.stringify(answer.startsWith('[') ? changed : changed?.[0])
     }
     const { lines } = captureLogs()
     await runRefreshChain(BASE)
@@ -595,9 +595,9 @@ describe('A client that subscribes to events before they are final', () => {
     await callRpc(lagoon.chain, [{ method: 'evm_revert', params: [snapshot] }])
     await lagoon.request(BOB.address, 6_000_000n)
 
-    const told = await recordAndList(service, lagoon, early)
+    const events = await recordAndList(service, lagoon, early)
 
-    const shown = told.map(({ type, final, data }) => [type, final, data['eventId'] ?? nameOf(data['userAddress'])])
+    const shown = events.map(({ type, final, data }) => [type, final, data['eventId'] ?? nameOf(data['userAddress'])])
     expect(new Set(shown)).toEqual(
       new Set([
         ['deposit.reverted', false, early[0]?.id],
@@ -637,8 +637,8 @@ describe('An event that a reorganisation replaced', () => {
       await deposit()
       await mine()
       for (let run = 0; run < 2; run += 1) await runRefreshChain(BASE)
-      const shown = (told: readonly ReceivedEvent[]) =>
-        told.map(({ type, final, data }) => [type, final, data['eventId']])
+      const shown = (events: readonly ReceivedEvent[]) =>
+        events.map(({ type, final, data }) => [type, final, data['eventId']])
       const expected = [
         ['deposit.completed', false, undefined],
         ['deposit.reverted', false, early?.id],
@@ -663,7 +663,8 @@ describe('An event that a reorganisation replaced', () => {
 })
 
 describe('A settlement without an event', () => {
-  const shown = (told: readonly ReceivedEvent[]) => told.map(({ type, final, data }) => [type, final, data['assets']])
+  const shown = (events: readonly ReceivedEvent[]) =>
+    events.map(({ type, final, data }) => [type, final, data['assets']])
   /**
    * Registers a webhook that gets events before they are final. Requests and records a deposit of 4 USDC, and returns
    * the webhook events so far.
@@ -679,18 +680,21 @@ describe('A settlement without an event', () => {
 
   test('is reported once it is final, and not before, also to a webhook for latest events', async ({
     service,
-    asked: vault,
+    erc7540: vault,
   }) => {
     const before = await requested(service, vault)
     await fulfil(vault, 4_000_000n)
     for (let run = 0; run < 2; run += 1) await runRefreshChain(BASE)
     expect(await listEvents(service, vault.key)).toEqual(before)
-    const told = await recordAndList(service, vault, before)
-    expect(shown(told)).toEqual([['deposit.claimable', true, '4000000']])
-    expect(told[0]?.data).toMatchObject({ depositId: before[0]?.data['depositId'], transactionHash: null })
+    const events = await recordAndList(service, vault, before)
+    expect(shown(events)).toEqual([['deposit.claimable', true, '4000000']])
+    expect(events[0]?.data).toMatchObject({ depositId: before[0]?.data['depositId'], transactionHash: null })
   })
 
-  test('is never reported if a reorganisation undid it, and its replacement is', async ({ service, asked: vault }) => {
+  test('is never reported if a reorganisation undid it, and its replacement is', async ({
+    service,
+    erc7540: vault,
+  }) => {
     const { chain } = vault
     const before = await requested(service, vault)
     const [snapshot] = await callRpc(chain, [{ method: 'evm_snapshot', params: [] }])
@@ -706,7 +710,7 @@ describe('A settlement without an event', () => {
 
   test('is reported before its claim, whether or not the vault was read in between', async ({
     service,
-    asked: vault,
+    erc7540: vault,
   }) => {
     const before = await requested(service, vault)
     const claim = (amount: bigint) => vault.act(ALICE.address, 'deposit', amount, ALICE.address, ALICE.address)
@@ -718,8 +722,8 @@ describe('A settlement without an event', () => {
     await claim(800_000n)
     await fulfil(vault, 500_000n)
     await claim(300_000n)
-    const told = (await recordAndList(service, vault, before)).filter(({ final }) => final)
-    expect(shown(told)).toEqual([
+    const events = (await recordAndList(service, vault, before)).filter(({ final }) => final)
+    expect(shown(events)).toEqual([
       ['deposit.claimable', true, '1000000'],
       ['deposit.completed', true, '1000000'],
       ['deposit.claimable', true, '1500000'],
@@ -728,7 +732,7 @@ describe('A settlement without an event', () => {
       ['deposit.claimable', true, '300000'],
       ['deposit.completed', true, '300000'],
     ])
-    for (const { data } of told) expect(data).toMatchObject({ depositId: before[0]?.data['depositId'] })
+    for (const { data } of events) expect(data).toMatchObject({ depositId: before[0]?.data['depositId'] })
     await recordAllBlocks(vault.chain)
     const rest = (await recordAndList(service, vault, before)).slice(-1)
     expect(shown(rest)).toEqual([['deposit.claimable', true, '200000']])
@@ -736,7 +740,7 @@ describe('A settlement without an event', () => {
 
   test('has both amounts: the current one from the vault, or the paid one from a claim', async ({
     service,
-    asked: vault,
+    erc7540: vault,
   }) => {
     const before = await requested(service, vault)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 1_000_000n, 500_000n)
@@ -744,8 +748,8 @@ describe('A settlement without an event', () => {
     await vault.act(ALICE.address, 'deposit', 1_000_000n, ALICE.address, ALICE.address)
     await vault.act(ROLES.safe, 'fulfillDeposit', 0n, ALICE.address, 2_000_000n, 4_000_000n)
     await vault.act(ALICE.address, 'deposit', 2_000_000n, ALICE.address, ALICE.address)
-    const told = (await recordAndList(service, vault, before)).filter(({ type }) => type === 'deposit.claimable')
-    expect(told.map(({ data }) => [data['assets'], data['shares']])).toEqual([
+    const events = (await recordAndList(service, vault, before)).filter(({ type }) => type === 'deposit.claimable')
+    expect(events.map(({ data }) => [data['assets'], data['shares']])).toEqual([
       ['1000000', '500000'],
       ['2000000', '4000000'],
     ])
@@ -753,7 +757,7 @@ describe('A settlement without an event', () => {
 
   test('is reported although over a hundred requests of third parties precede it', async ({
     service,
-    asked: vault,
+    erc7540: vault,
   }) => {
     /**
      * Bytecode of a contract that emits one deposit request for each controller address from 1 to n. The words of
@@ -777,7 +781,7 @@ describe('A settlement without an event', () => {
     expect(shown(await recordAndList(service, vault, before))).toEqual([['deposit.claimable', true, '4000000']])
   })
 
-  test('costs no write if nothing is new', async ({ service, asked: vault }) => {
+  test('costs no write if nothing is new', async ({ service, erc7540: vault }) => {
     await requested(service, vault)
     service.table.tries.length = 0
     await runRefreshChain(BASE)
@@ -826,8 +830,8 @@ describe('A vault that fakes its events', () => {
     await callRpc(chain, [{ method: 'anvil_setCode', params: [address, code] }])
     await lagoon.request(ALICE.address, 5_000_000n)
 
-    const [told] = await recordAndList(service, lagoon, others)
-    expect(told).toMatchObject({ type: 'deposit.pending', data: { assets: '5000000' } })
+    const [event] = await recordAndList(service, lagoon, others)
+    expect(event).toMatchObject({ type: 'deposit.pending', data: { assets: '5000000' } })
     const cancelled = (await listEvents(service, madeUp.key)).slice(before.length + 500)
     // The cancellation of 120 requests has 20 webhook events with a deposit id, and one more for the other 100
     // requests.

@@ -37,9 +37,17 @@ const test = base
       const report = (await handler({ chainId: ARBITRUM }, someContext())) as RefreshReport
       const { openTransfers: open, endedTransfers: ended, unreportedVaults: unreported } = report
       const calls = service.rpc[BASE]?.bodies.reduce((sum, body) => sum + [JSON.parse(body)].flat().length, 0)
-      const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
+      const countRequests = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
       const ofTransfers = service.table.tries.filter(({ body }) => /TRANSFER#|followedTransfers/.test(body)).length
-      return { open, ended, unreported, source: asked(ARBITRUM), destination: asked(BASE), calls, ofTransfers }
+      return {
+        open,
+        ended,
+        unreported,
+        source: countRequests(ARBITRUM),
+        destination: countRequests(BASE),
+        calls,
+        ofTransfers,
+      }
     }
   })
 
@@ -47,12 +55,12 @@ const test = base
  * Opens transfers into a vault in one transaction. Requests their status with the vault's client, so that the service
  * stores them.
  */
-async function openKnown(transfers: Transfers, vault: TestVault, count: number): Promise<readonly Transfer[]> {
+async function openTracked(transfers: Transfers, vault: TestVault, count: number): Promise<readonly Transfer[]> {
   const opened = await transfers.openTogether(
     Array.from({ length: count }, (_, i) => ({ into: vault, inputAmount: 50_000_000n + BigInt(i) })),
   )
-  for (let asked = 0; asked < count; asked += 10) {
-    await Promise.all(opened.slice(asked, asked + 10).map((transfer) => transfer.ask({ key: vault.key })))
+  for (let start = 0; start < count; start += 10) {
+    await Promise.all(opened.slice(start, start + 10).map((transfer) => transfer.ask({ key: vault.key })))
   }
   return opened
 }
@@ -98,20 +106,20 @@ describe('A run of the job', () => {
     const none = await run()
     expect(none).toMatchObject({ open: 0, ended: 0, destination: 0, ofTransfers: 1 })
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    const opened = await openKnown(transfers, vault, 9)
+    const opened = await openTracked(transfers, vault, 9)
     const waiting = await run()
     // One call to the destination chain serves all nine transfers. The table gets ten requests: one page of
     // transfers, and the time of the next check for each.
     expect(waiting).toMatchObject({ open: 9, ended: 0, destination: 1, calls: 1, ofTransfers: 10 })
 
     await fillTogether(transfers, opened)
-    const told: number[] = []
+    const endedCounts: number[] = []
     for (let minute = 0; minute < 5; minute += 1) {
       const { ended, calls } = await run()
       expect(calls).toBeLessThanOrEqual(12)
-      told.push(ended)
+      endedCounts.push(ended)
     }
-    expect(Math.max(...told)).toBeLessThan(9)
+    expect(Math.max(...endedCounts)).toBeLessThan(9)
     await transfers.finalise()
     for (let look = 0; look < 10; look += 1) await run(1_200)
 
@@ -174,8 +182,8 @@ describe('A run of the job', () => {
     await transfer.becomes('completed', { key, fill, final: true })
     expect((await finish()).status).toBe(200)
     for (let look = 0; look < 2; look += 1) await run()
-    const told = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
-    expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
+    const events = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    expect(events).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
 
   test('leaves a transfer with an unreadable destination to the next run and continues with its chain', async ({
@@ -184,7 +192,7 @@ describe('A run of the job', () => {
     service,
   }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    const [transfer] = (await openKnown(transfers, vault, 1)) as [Transfer]
+    const [transfer] = (await openTracked(transfers, vault, 1)) as [Transfer]
     await transfers.relayer.fill(transfer.deposit)
     const destination = service.rpc[BASE] as RecordingProxy
     destination.behaviour = 'answer 500'
@@ -200,7 +208,7 @@ describe('A run of the job', () => {
     service,
   }) => {
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    const [transfer] = (await openKnown(transfers, vault, 1)) as [Transfer]
+    const [transfer] = (await openTracked(transfers, vault, 1)) as [Transfer]
     await transfers.relayer.fill(transfer.deposit)
     await run()
     await transfers.finalise()
@@ -216,15 +224,15 @@ describe('A run of the job', () => {
     expect(unreported.slice(-2).every((count) => count > 0)).toBe(true)
     lies.down = false
     expect(await run()).toMatchObject({ unreported: 0 })
-    const told = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
-    expect(told).toMatchObject([{ type: 'transfer.completed', final: true }])
+    const events = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
+    expect(events).toMatchObject([{ type: 'transfer.completed', final: true }])
   })
 
   test('checks each transfer less and less often', async ({ transfers, run, service }) => {
     await transfers.finalise()
     for (let look = 0; look < 2; look += 1) await run(3_600)
     const vault = await openLagoonVault(service, { generation: '0.5' })
-    await openKnown(transfers, vault, 2)
+    await openTracked(transfers, vault, 2)
     expect(await run()).toMatchObject({ open: 2, ofTransfers: 3 })
     await run(36_000)
     expect(await run(600)).toMatchObject({ open: 0 })
@@ -238,7 +246,7 @@ describe('A client that subscribes to events before they are final', () => {
     const body = { url: 'https://127.0.0.1:9/', finality: 'latest' }
     expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
     const other = await service.createClient([{ chainId: BASE, address: vault.address }])
-    const [transfer] = (await openKnown(transfers, vault, 1)) as [Transfer]
+    const [transfer] = (await openTracked(transfers, vault, 1)) as [Transfer]
     return { vault, other, transfer }
   }
   const ofTransfers = async (service: Service, key: string) =>
@@ -251,9 +259,9 @@ describe('A client that subscribes to events before they are final', () => {
     service,
   }) => {
     const { vault, other } = await service.restore('filled', async () => {
-      const { transfer, ...known } = await openWatched(transfers, service)
+      const { transfer, ...context } = await openWatched(transfers, service)
       await transfers.relayer.fill(transfer.deposit)
-      return known
+      return context
     })
     let isOver = false
     for (let count = 1; !isOver; count += 1) {
@@ -270,12 +278,12 @@ describe('A client that subscribes to events before they are final', () => {
     }
     await transfers.finalise()
     for (let look = 0; look < 3; look += 1) await run(3_600)
-    const told = [
+    const expectedEvents = [
       ['transfer.completed', false],
       ['transfer.completed', true],
     ]
-    expect(shown(await ofTransfers(service, vault.key))).toEqual(told)
-    expect(shown(await ofTransfers(service, other))).toEqual(told.slice(1))
+    expect(shown(await ofTransfers(service, vault.key))).toEqual(expectedEvents)
+    expect(shown(await ofTransfers(service, other))).toEqual(expectedEvents.slice(1))
   })
 
   test('is notified after a reorganisation that a transfer did not end so, and how it ended', async ({
@@ -404,11 +412,11 @@ test('The table returns as many due transfers as requested, longest waiting firs
   await ask()
   const sent = await table.getSent({ sourceChainId: ARBITRUM, hash })
   const { depositor, relayHash = hash } = requireValue(sent?.deposits[0])
-  const [known] = await table.getMany([{ sourceChainId: ARBITRUM, depositor, relayHash }])
-  if (!known) throw new Error('Nothing is recorded')
+  const [record] = await table.getMany([{ sourceChainId: ARBITRUM, depositor, relayHash }])
+  if (!record) throw new Error('Nothing is recorded')
   for (const minutes of [3, 1, 4, 2, 5]) {
     const key = { sourceChainId: 10, depositor, relayHash: pad(numberToHex(minutes)) }
-    await table.record(key, { ...known.recorded, lookAt: new Date(minutes * 60_000) })
+    await table.record(key, { ...record.recorded, lookAt: new Date(minutes * 60_000) })
   }
   const due = async (until: number, most: number) =>
     (await table.listDue(10, until * 60_000, most)).map(({ key }) => Number(key.relayHash))
@@ -439,14 +447,14 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     return { key, recorded }
   })
   const placeOf = (hash: Hash) => Number(hash) - 1
-  const seen = new Set<number>()
+  const loadedPlaces = new Set<number>()
   const unfilled: number[] = []
   const table: Partial<Parameters<typeof followTransfers>[0]['transfers']> = {
     async listDue(_, at, most) {
       const timeOf = (one: (typeof open)[number]) => one.recorded.lookAt?.getTime() ?? Number.POSITIVE_INFINITY
       const due = open.filter((one) => timeOf(one) <= at)
       const page = due.toSorted((left, right) => timeOf(left) - timeOf(right)).slice(0, most)
-      for (const { key } of page) seen.add(placeOf(key.relayHash))
+      for (const { key } of page) loadedPlaces.add(placeOf(key.relayHash))
       return page
     },
     async record(key, transfer) {
@@ -471,7 +479,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
   const run = async () => {
     now += 60_000
     let calls = 0
-    const asked = new Set<number>()
+    const chainIds = new Set<number>()
     const getReader = (chainId: number) => {
       const chain = evmChain(chainId)
       if (!chain) throw new Error(`There is no chain ${chainId}`)
@@ -479,7 +487,7 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
       const rpc = createRpc([transfers.chainOf(BASE).rpcUrl], world)
       return createChainReader(chain, async (requests) => {
         calls += requests.length
-        asked.add(chainId)
+        chainIds.add(chainId)
         if (chainId !== BASE) throw new AppError('upstream_unavailable')
         return rpc(requests)
       })
@@ -495,32 +503,32 @@ async function openMany(transfers: Transfers, count: number, kindOf: (index: num
     const store = table as Parameters<typeof followTransfers>[0]['transfers']
     const followed = followTransfers({ ...services, transfers: store }, ARBITRUM)
     const { openTransfers } = await followed
-    return { openTransfers, calls, asked }
+    return { openTransfers, calls, chainIds }
   }
-  return { run, seen, unfilled }
+  return { run, loadedPlaces, unfilled }
 }
 
 test('With 10,000 open transfers a run reads 100 and makes at most 12 calls; all are read in time', async ({
   transfers,
 }) => {
   const DESTINATIONS = [BASE, 1, 10, 56, 137] as const
-  const { run, seen } = await openMany(transfers, 10_000, (index) => ({
+  const { run, loadedPlaces } = await openMany(transfers, 10_000, (index) => ({
     to: DESTINATIONS[index % 5] ?? BASE,
     isLate: index % 4 === 0,
   }))
-  const asked = new Set<number>()
+  const allChainIds = new Set<number>()
   for (let minute = 0; minute < 6; minute += 1) {
-    const { openTransfers, calls, asked: now } = await run()
+    const { openTransfers, calls, chainIds: now } = await run()
     expect(openTransfers).toBe(100)
     expect(calls).toBeLessThanOrEqual(12)
     // A run reads only four of the five chains. The rest of its call budget must suffice for the complete check of
     // one transfer.
     expect(now.size).toBe(4)
-    for (const chainId of now) asked.add(chainId)
+    for (const chainId of now) allChainIds.add(chainId)
   }
-  expect(asked).toEqual(new Set(DESTINATIONS))
-  // The job postpones the transfers that it has checked. Later runs load other transfers, so `seen` grows.
-  expect(seen.size).toBeGreaterThanOrEqual(5 * 75)
+  expect(allChainIds).toEqual(new Set(DESTINATIONS))
+  // The job postpones the transfers that it has checked. Later runs load other transfers, so `loadedPlaces` grows.
+  expect(loadedPlaces.size).toBeGreaterThanOrEqual(5 * 75)
 })
 
 test('A filled transfer is checked before expired ones, whose refunds take most of a run to find', async ({

@@ -36,11 +36,11 @@ function quiet(service: Service, index: 0 | 1, silence: EmptyBlocks): QuietChain
   const wire = service.rpc[chain.chainId] as RecordingProxy
   silence.applyTo(wire)
   const pass = async (blocks: number) => silence.add(await realHead(chain), blocks)
-  const finalizeAll = async () => silence.told(await finalizeBlocks(chain))
+  const finalizeAll = async () => silence.toReportedBlock(await finalizeBlocks(chain))
   return {
     ...chain,
     pass,
-    head: async () => silence.toldHead(await realHead(chain)),
+    head: async () => silence.toReportedHead(await realHead(chain)),
     finalize: finalizeAll,
     calm() {
       wire.reset()
@@ -514,10 +514,10 @@ describe('One run', () => {
   }) => {
     await requestFor(vaults.lagoon, 1_000)
     const asset = chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
-    const made = Array.from({ length: 45 }, (_, index) => numberToHex(0x5afe00 + index, { size: 20 }))
-    await copyVault(chain, vaults.sync.address, made)
+    const addresses = Array.from({ length: 45 }, (_, index) => numberToHex(0x5afe00 + index, { size: 20 }))
+    await copyVault(chain, vaults.sync.address, addresses)
     await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
-    await service.createClient(made.map((address) => ({ chainId: BASE, address })))
+    await service.createClient(addresses.map((address) => ({ chainId: BASE, address })))
     await chain.record()
     const { deposits } = (await vaults.views.deposits(numberToHex(0xacc000 + 999, { size: 20 }))).body
     expect(deposits).toMatchObject([{ status: 'pending' }])
@@ -526,7 +526,7 @@ describe('One run', () => {
     // price.
     for (let run = 0; run < 2; run += 1) await runRefreshChain(BASE)
     const runOver = async () => {
-      await depositInto(chain, asset, made, 100)
+      await depositInto(chain, asset, addresses, 100)
       await chain.finalize()
       rpc.bodies.length = 0
       const { entries, vaults } = await runRefreshChain(BASE)

@@ -74,11 +74,11 @@ function buildNode(
     }
     if (method !== 'eth_getLogs') return { error: { code: 3 } }
     const { address, fromBlock, toBlock } = first as Filter
-    const isAsked = (log: (typeof logs)[number]) =>
+    const matchesFilter = (log: (typeof logs)[number]) =>
       address.includes(log.address) &&
       Number(log.blockNumber) >= Number(fromBlock) &&
       Number(log.blockNumber) <= Number(toBlock)
-    return { result: logs.filter(isAsked) }
+    return { result: logs.filter(matchesFilter) }
   }
   const rpc: Rpc = async (calls) => {
     before(calls.filter(({ method }) => method === 'eth_getLogs').map(({ params }) => params[0] as Filter))

@@ -68,11 +68,11 @@ const test = base
     }
   })
   .extend('prices', ({ cache }) => async (): Promise<Record<string, TokenPrice>> => {
-    const { BASE: kept } = await cache.get({ BASE })
-    return kept?.value ?? {}
+    const { BASE: cached } = await cache.get({ BASE })
+    return cached?.value ?? {}
   })
   /** Returns the paths that the service has requested from a simulated provider since the last call. */
-  .extend('askedOf', ({ fakes }) => (name: keyof typeof fakes) => {
+  .extend('takeRequests', ({ fakes }) => (name: keyof typeof fakes) => {
     const { requests } = fakes[name]
     return requests.splice(0).map((path) => path.split('?')[0])
   })
@@ -98,7 +98,7 @@ const test = base
   })
 
 describe('A run', () => {
-  test('stores the market, the rates and the prices of all tokens', async ({ run, cache, prices, askedOf }) => {
+  test('stores the market, the rates and the prices of all tokens', async ({ run, cache, prices, takeRequests }) => {
     expect(await run()).toEqual({
       coins: COINS,
       currencies: expect.any(Number),
@@ -108,8 +108,8 @@ describe('A run', () => {
       failures: [],
       lagSeconds: 0,
     })
-    expect(askedOf('coinGecko').toSorted()).toEqual([...Array(4).fill('/coins/markets'), '/simple/price'])
-    expect(askedOf('defiLlama')).toEqual([
+    expect(takeRequests('coinGecko').toSorted()).toEqual([...Array(4).fill('/coins/markets'), '/simple/price'])
+    expect(takeRequests('defiLlama')).toEqual([
       `/prices/current/base:${DAI.address}`,
       `/prices/historical/${CLOCK_START / 1000 - DAY}/base:${DAI.address}`,
     ])
@@ -123,19 +123,19 @@ describe('A run', () => {
     expect(native).toMatchObject({ now: ether?.price, at: CLOCK_START })
     expect((native?.now ?? 0) / (native?.dayAgo ?? 1)).toBeCloseTo(1 + (ether?.change24h ?? 0) / 100, 9)
     expect(dai).toEqual({ now: expect.closeTo(1, 1), dayAgo: expect.closeTo(1, 1), at: CLOCK_START })
-    const kept = await cache.get(PRICES_KEYS)
-    for (const { key } of CHAINS) expect(kept[`prices ${key}`]).toMatchObject({ isStale: false })
+    const cached = await cache.get(PRICES_KEYS)
+    for (const { key } of CHAINS) expect(cached[`prices ${key}`]).toMatchObject({ isStale: false })
   })
 
   test('requests CoinGecko as rarely as its plan demands, and gets all prices from DefiLlama in between', async ({
     run,
-    askedOf,
+    takeRequests,
     prices,
     clock,
   }) => {
     const seldom = { marketSeconds: 1800, after: 300 }
     await run(seldom)
-    expect(askedOf('coinGecko')).toHaveLength(5)
+    expect(takeRequests('coinGecko')).toHaveLength(5)
     for (const _ of [1, 2, 3, 4, 5]) {
       expect(await run(seldom)).toMatchObject({
         coins: null,
@@ -145,26 +145,26 @@ describe('A run', () => {
         lagSeconds: 0,
       })
     }
-    expect(askedOf('coinGecko')).toEqual([])
+    expect(takeRequests('coinGecko')).toEqual([])
     expect((await prices())['native']?.at).toBeGreaterThan(clock.now() - 60_000)
-    expect(askedOf('defiLlama')).toContain('/prices/current/coingecko:ethereum')
+    expect(takeRequests('defiLlama')).toContain('/prices/current/coingecko:ethereum')
     // The interval of 1,800 s ends only in 10 s. The job already reads the market, because schedules are not exact to
     // the second.
     expect(await run({ ...seldom, after: 290 })).toMatchObject({ coins: COINS })
-    expect(askedOf('coinGecko')).toHaveLength(5)
+    expect(takeRequests('coinGecko')).toHaveLength(5)
   })
 
   test('sends CoinGecko under 10,000 requests a month on the free plan, with some left for users', async ({
     run,
-    askedOf,
+    takeRequests,
   }) => {
-    let asked = 0
+    let requestCount = 0
     for (let minutes = 0; minutes < 120; minutes += 5) {
       await run({ marketSeconds: 1800, after: 300 })
-      asked += askedOf('coinGecko').length
-      askedOf('defiLlama')
+      requestCount += takeRequests('coinGecko').length
+      takeRequests('defiLlama')
     }
-    const inAMonth = asked * 12 * 31 + 24 * 31
+    const inAMonth = requestCount * 12 * 31 + 24 * 31
     expect(inAMonth).toBeLessThan(8_500)
   })
 })
@@ -174,12 +174,12 @@ describe('A price', () => {
     run,
     tell,
     prices,
-    askedOf,
+    takeRequests,
   }) => {
     for (const wrong of [0, -5, null, 'NaN', '3000', {}]) {
       tell('ethereum', wrong)
       await run({ after: 300 })
-      expect(askedOf('defiLlama')[0]).toContain('coingecko:ethereum')
+      expect(takeRequests('defiLlama')[0]).toContain('coingecko:ethereum')
       expect((await prices())['native']?.now).toBeGreaterThan(100)
     }
   })
@@ -227,16 +227,16 @@ describe('A price that jumps tenfold within an hour', () => {
     },
   )
 
-  test('is accepted if both sources report it', async ({ run, tell, prices, askedOf }) => {
+  test('is accepted if both sources report it', async ({ run, tell, prices, takeRequests }) => {
     tell('ethereum', 30)
     await run()
-    askedOf('defiLlama')
+    takeRequests('defiLlama')
     // Both providers report the original price again, which is a hundred times the stored price. They agree, so the
     // job accepts the price.
     tell('nothing', 1)
     expect(await run({ after: 300 })).toMatchObject({ prices: PRICES, outliers: 0 })
     expect((await prices())['native']?.now).toBeGreaterThan(1000)
-    expect(askedOf('defiLlama').at(-1)).toBe('/prices/current/coingecko:ethereum')
+    expect(takeRequests('defiLlama').at(-1)).toBe('/prices/current/coingecko:ethereum')
   })
 
   test('only at DefiLlama is ignored, and accepted if the market confirms it', async ({
@@ -245,7 +245,7 @@ describe('A price that jumps tenfold within an hour', () => {
     prices,
     cache,
   }) => {
-    const known = [{ ...TOKENS[2], coinGeckoId: 'dai' } as ListedToken]
+    const listedTokens = [{ ...TOKENS[2], coinGeckoId: 'dai' } as ListedToken]
     await run({ marketSeconds: 1800 })
     const before = await prices()
     tellLlama(`base:${DAI.address}`, 20)
@@ -253,7 +253,7 @@ describe('A price that jumps tenfold within an hour', () => {
     expect((await prices())[DAI.address]).toEqual(before[DAI.address])
     // The stored list of tokens now gives DAI the CoinGecko id `dai`. The market's price of that coin confirms the
     // outlier 1.1, so the job accepts it.
-    await cache.put(tokensKey('base-mainnet'), known)
+    await cache.put(tokensKey('base-mainnet'), listedTokens)
     await cache.put(BASE, { [DAI.address]: { now: 0.05, dayAgo: null, at: CLOCK_START } })
     tellLlama(`base:${DAI.address}`, 1.1)
     expect(await run({ marketSeconds: 1800, after: 300 })).toMatchObject({ outliers: 0 })
@@ -322,17 +322,17 @@ describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
   })
 
   test('and another reports its prices, nothing is missing and no request is empty', async ({ run, world, fakes }) => {
-    const asked: (readonly string[])[] = []
+    const requests: (readonly string[])[] = []
     const knowing = someSource({
       fetchPrices: async (coins) => {
-        asked.push(coins)
+        requests.push(coins)
         return new Map(coins.map((coin) => [coin, { price: 1, at: world.now() }]))
       },
     })
     fakes.defiLlama.rewrite = fail
     const report = await run({ priceSources: [...world.priceSources, knowing, someSource()] })
     expect(report).toMatchObject({ prices: PRICES, failures: [], lagSeconds: 0 })
-    expect(asked).toEqual([[`base:${DAI.address}`], [`base:${DAI.address}`]])
+    expect(requests).toEqual([[`base:${DAI.address}`], [`base:${DAI.address}`]])
   })
 
   test('and the other does too, the run fails and all stays as it was', async ({ run, cache, fakes }) => {

@@ -212,8 +212,8 @@ describe('What a user can claim', () => {
     }
     rewards.merkl.requests.length = 0
     expect(await rewards.run(6 * MINUTES)).toMatchObject({ checked: 100, claimable: 100 })
-    const asked = rewards.merkl.requests.filter((path) => path.includes('/users/'))
-    expect(asked).toHaveLength(100)
+    const userPaths = rewards.merkl.requests.filter((path) => path.includes('/users/'))
+    expect(userPaths).toHaveLength(100)
     const first = shown(await rewards.eventsOf(key)).map(([, account]) => account)
     expect(new Set(first)).toEqual(new Set(accounts.slice(0, 100)))
     expect(await rewards.run()).toMatchObject({ checked: 3, claimable: 3 })
@@ -403,18 +403,18 @@ test('Each event is reported once although a run is killed at any point', async 
 
 describe('Campaigns', () => {
   const get = async ({ cache }: { cache: ReturnType<typeof sharedCache> }) =>
-    (await cache.get({ known: campaignsKey(BASE) })).known
+    (await cache.get({ campaigns: campaignsKey(BASE) })).campaigns
 
   test('are those of listed vaults, fetched again after a quarter of an hour', async ({ rewards }) => {
     await rewards.cache.put(campaignsKey(BASE), {})
     expect(await rewards.run()).toMatchObject({ campaigns: null, lagSeconds: 0 })
     expect(await rewards.run()).toMatchObject({ campaigns: null })
     const { campaigns } = (await rewards.run()) as { campaigns: number }
-    const known = await get(rewards)
+    const cached = await get(rewards)
     const listed = new Set(rewards.chain.vaults.map(({ address }) => address))
     expect(campaigns).toBeGreaterThan(1)
-    expect(Object.keys(known?.value ?? {})).toHaveLength(campaigns)
-    for (const vault of Object.keys(known?.value ?? {})) expect(listed).toContain(vault)
+    expect(Object.keys(cached?.value ?? {})).toHaveLength(campaigns)
+    for (const vault of Object.keys(cached?.value ?? {})) expect(listed).toContain(vault)
   })
 
   test('stay while the source is down, and the run reports their age', async ({ rewards }) => {

@@ -13,7 +13,7 @@ type List = { tokens: Record<string, unknown[]> }
 const BASE = tokensKey('base-mainnet')
 const LISTED = CHAINS.length + 4
 
-const test = base.extend('keptIds', ({ cache }) => async () => {
+const test = base.extend('readStoredIds', ({ cache }) => async () => {
   const { BASE: tokens } = await cache.get({ BASE })
   return tokens?.value.map(({ address, coinGeckoId }) => [address, coinGeckoId])
 })
@@ -25,7 +25,7 @@ function someToken(index: number): ListedToken {
 }
 
 describe('A run', () => {
-  test('stores the tokens of every chain, with the ids of their contracts', async ({ world, cache, keptIds }) => {
+  test('stores the tokens of every chain, with the ids of their contracts', async ({ world, cache, readStoredIds }) => {
     expect(await refreshTokens(world)).toEqual({
       tokens: LISTED,
       withId: LISTED,
@@ -33,15 +33,18 @@ describe('A run', () => {
       keptChains: [],
       lagSeconds: 0,
     })
-    expect(await keptIds()).toEqual([
+    expect(await readStoredIds()).toEqual([
       ['native', 'ethereum'],
       [USDC.address, 'usd-coin'],
       [DAI.address, 'dai'],
     ])
-    const kept = await cache.get(TOKENS_KEYS)
+    const cached = await cache.get(TOKENS_KEYS)
     for (const { key, nativeCoin } of CHAINS) {
-      expect(kept[`tokens ${key}`]).toMatchObject({ asOf: new Date(CLOCK_START), isStale: false })
-      expect(kept[`tokens ${key}`]?.value[0]).toMatchObject({ address: 'native', coinGeckoId: nativeCoin.coinGeckoId })
+      expect(cached[`tokens ${key}`]).toMatchObject({ asOf: new Date(CLOCK_START), isStale: false })
+      expect(cached[`tokens ${key}`]?.value[0]).toMatchObject({
+        address: 'native',
+        coinGeckoId: nativeCoin.coinGeckoId,
+      })
     }
   })
 
@@ -59,12 +62,12 @@ describe('A run', () => {
     expect((await cache.get({ BASE })).BASE).toBeUndefined()
   })
 
-  test('leaves the id empty for a contract that CoinGecko does not know', async ({ world, keptIds }) => {
+  test('leaves the id empty for a contract that CoinGecko does not know', async ({ world, readStoredIds }) => {
     rewriteJson(world.fakes.coinGecko, (body) =>
       (body as { id: string }[]).map((coin) => (coin.id === 'dai' ? { ...coin, platforms: {} } : coin)),
     )
     expect(await refreshTokens(world)).toMatchObject({ tokens: LISTED, withId: LISTED - 1 })
-    expect(await keptIds()).toContainEqual([DAI.address, ''])
+    expect(await readStoredIds()).toContainEqual([DAI.address, ''])
   })
 })
 
@@ -79,9 +82,9 @@ describe('A chain', () => {
     ['comes back without any valid token', ({ tokens }) => Object.assign(tokens, { 8453: [{}, 7, null] })],
   ])(
     'that %s keeps its old list with an error, and the others are new',
-    async ([, change], { world, cache, clock, keptIds }) => {
+    async ([, change], { world, cache, clock, readStoredIds }) => {
       await refreshTokens(world)
-      const before = await keptIds()
+      const before = await readStoredIds()
       rewriteJson(world.fakes.liFi, (body) => {
         change(body as List)
         return body
@@ -96,10 +99,10 @@ describe('A chain', () => {
         lagSeconds: 3600,
       })
       expect(lines).toMatchObject([{ level: 'WARN', chain: 'base-mainnet' }])
-      expect(await keptIds()).toEqual(before)
-      const kept = await cache.get({ BASE, other: tokensKey('eth-mainnet') })
-      expect(kept.BASE?.asOf).toEqual(new Date(CLOCK_START))
-      expect(kept.other?.asOf).toEqual(new Date(clock.now()))
+      expect(await readStoredIds()).toEqual(before)
+      const cached = await cache.get({ BASE, other: tokensKey('eth-mainnet') })
+      expect(cached.BASE?.asOf).toEqual(new Date(CLOCK_START))
+      expect(cached.other?.asOf).toEqual(new Date(clock.now()))
     },
   )
 
@@ -132,46 +135,49 @@ describe('The list of all coins', () => {
 
   test('is stored with every coin once', async ({ world, cache }) => {
     await refreshTokens(world)
-    const kept = await ids(cache)
-    expect(new Set(kept).size).toBe(kept?.length)
-    expect(kept).toEqual(expect.arrayContaining(['bitcoin', 'made-up-coin-290']))
+    const cachedIds = await ids(cache)
+    expect(new Set(cachedIds).size).toBe(cachedIds?.length)
+    expect(cachedIds).toEqual(expect.arrayContaining(['bitcoin', 'made-up-coin-290']))
   })
 
   test.for<[string, (coins: unknown[]) => unknown[]]>([
     ['is empty', () => []],
     ['shrinks to less than half', (coins) => coins.slice(0, coins.length / 2 - 1)],
-  ])('that %s makes the run fail, and ids stay as they were', async ([, change], { world, cache, keptIds }) => {
+  ])('that %s makes the run fail, and ids stay as they were', async ([, change], { world, cache, readStoredIds }) => {
     captureLogs()
     await refreshTokens(world)
-    const before = [await ids(cache), await keptIds()]
+    const before = [await ids(cache), await readStoredIds()]
     rewriteJson(world.fakes.coinGecko, (body) => change(body as unknown[]))
     expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false, withId: LISTED })
-    expect([await ids(cache), await keptIds()]).toEqual(before)
+    expect([await ids(cache), await readStoredIds()]).toEqual(before)
   })
 })
 
 describe.for(SOURCE_FAILURES)('When a source %s,', ([, fail]) => {
-  test('tokens without new ids keep the old ones', async ({ world, keptIds }) => {
+  test('tokens without new ids keep the old ones', async ({ world, readStoredIds }) => {
     world.fakes.coinGecko.rewrite = fail
     expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false, keptChains: [] })
-    const known = WELL_KNOWN_TOKENS.filter(({ chain }) => chain === 'base-mainnet')
-    const first = await keptIds()
-    expect(first).toContainEqual([USDC.address, known.find(({ address }) => address === USDC.address)?.coinGeckoId])
+    const wellKnownTokens = WELL_KNOWN_TOKENS.filter(({ chain }) => chain === 'base-mainnet')
+    const first = await readStoredIds()
+    expect(first).toContainEqual([
+      USDC.address,
+      wellKnownTokens.find(({ address }) => address === USDC.address)?.coinGeckoId,
+    ])
     expect(first).toContainEqual(['native', 'ethereum'])
 
     world.fakes.coinGecko.rewrite = undefined
     await refreshTokens(world)
-    const second = await keptIds()
+    const second = await readStoredIds()
     world.fakes.coinGecko.rewrite = fail
     expect(await refreshTokens(world)).toMatchObject({ areIdsNew: false })
-    expect(await keptIds()).toEqual(second)
+    expect(await readStoredIds()).toEqual(second)
   })
 
-  test('a run without a list fails, and every chain keeps its old list', async ({ world, keptIds }) => {
+  test('a run without a list fails, and every chain keeps its old list', async ({ world, readStoredIds }) => {
     await refreshTokens(world)
-    const before = await keptIds()
+    const before = await readStoredIds()
     world.fakes.liFi.rewrite = fail
     await expect(refreshTokens(world)).rejects.toMatchObject({ code: expect.stringMatching(/^upstream_/) })
-    expect(await keptIds()).toEqual(before)
+    expect(await readStoredIds()).toEqual(before)
   })
 })

@@ -3,7 +3,7 @@ import { test } from '../../support/browser.ts'
 
 const PATH = '/portfolio-indexor/markets/coins/bitcoin'
 
-type Seen = {
+type FetchedResponse = {
   readonly requestId: string | null
   readonly age: string | null
   readonly cacheControl: string | null
@@ -19,7 +19,7 @@ test('A browser caches a market response for a minute whatever its age, and no s
   // The page must come from the API itself. Playwright switches off the browser's cache for a page that a test
   // simulates.
   await page.goto(`${service.baseUrl}/health`)
-  const fetchInPage = (path: string): Promise<Seen> =>
+  const fetchInPage = (path: string): Promise<FetchedResponse> =>
     page.evaluate(
       async ([path, key]) => {
         const { headers } = await fetch(path, { headers: { 'x-join-key': key } })

@@ -48,7 +48,7 @@ describe('A coin', () => {
       platforms: expect.objectContaining({ base: address }),
     })
     expect(body.current_price).toBeGreaterThan(100)
-    expect(markets.asked()).toEqual(['/coins/markets?ids=usd-coin&vs_currency=jpy&per_page=250'])
+    expect(markets.listRequests()).toEqual(['/coins/markets?ids=usd-coin&vs_currency=jpy&per_page=250'])
   })
 
   test('is fetched once, however many requests come in parallel', async ({ service, markets }) => {
@@ -56,13 +56,13 @@ describe('A coin', () => {
       Array.from({ length: 10 }, () => requestPortfolio(service, '/markets/coins/ethereum')),
     )
     for (const { status, body } of all) expect([status, body]).toEqual([200, all[0]?.body])
-    expect(markets.asked()).toHaveLength(1)
+    expect(markets.listRequests()).toHaveLength(1)
   })
 
   test('that no source knows is not found, and this is cached', async ({ service, markets }) => {
     for (const _ of [1, 2])
       expectError(await requestPortfolio(service, '/markets/coins/no-such-coin'), 'coin_not_found')
-    expect(markets.asked()).toHaveLength(1)
+    expect(markets.listRequests()).toHaveLength(1)
     for (const id of ['bitcoin%2Cethereum', '%23', '..%2Fcoins', 'Bitcoin%20', '%F0%9F%92%A9']) {
       expectError(await requestPortfolio(service, `/markets/coins/${id}`), 'coin_not_found')
     }
@@ -80,7 +80,7 @@ describe('A coin', () => {
       expectError(await requestPortfolio(coldService, `/markets/coins/made-up-${i}`), 'coin_not_found')
       expectError(await requestPortfolio(coldService, `/token/id/made-up-${i}`), 'token_not_found')
     }
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
     // Table requests that identify the caller are not counted. The search itself reads the list of coins at most
     // once.
     const ofCaller = /^Query$|rate#/
@@ -104,7 +104,7 @@ describe('A coin', () => {
 
   test('with an impossible id is not found without a fetch', async ({ service, markets }) => {
     expectError(await requestPortfolio(service, `/markets/coins/${'x'.repeat(129)}`), 'coin_not_found', ['id'])
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
   })
 
   test('without a price is not found', async ({ service }) => {
@@ -131,7 +131,7 @@ describe('A search', () => {
     })
     const ranks = body.map(({ market_cap_rank }: { market_cap_rank: number }) => market_cap_rank)
     expect(ranks).toEqual(ranks.toSorted((left: number, right: number) => left - right))
-    expect(markets.asked().map((path) => path.split('?')[0])).toEqual(['/search', '/coins/markets'])
+    expect(markets.listRequests().map((path) => path.split('?')[0])).toEqual(['/search', '/coins/markets'])
   })
 
   test('shows coins without a price as such', async ({ search }) => {
@@ -144,7 +144,7 @@ describe('A search', () => {
   test('that finds nothing is an empty list, and fetches no prices', async ({ search, markets }) => {
     const { status, body } = await search('no such coin')
     expect([status, body]).toEqual([200, []])
-    expect(markets.asked()).toHaveLength(1)
+    expect(markets.listRequests()).toHaveLength(1)
   })
 
   test('that finds none of the known coins of that name is an upstream error', async ({ search, markets }) => {
@@ -169,14 +169,18 @@ describe('A search', () => {
     expect(answers[0]?.body).toHaveLength(1)
     expect(answers[1]?.body).toEqual(answers[0]?.body)
     await search('BITCOIN', '?currency=eur')
-    expect(markets.asked().map((path) => path.split('?')[0])).toEqual(['/search', '/coins/markets', '/coins/markets'])
+    expect(markets.listRequests().map((path) => path.split('?')[0])).toEqual([
+      '/search',
+      '/coins/markets',
+      '/coins/markets',
+    ])
   })
 
   test.for([[''], ['ab'], ['  ab  '], ['a😀'], [7], [null], [undefined], [['bitcoin']], [{ $gt: '' }]])(
     'for %j is refused',
     async ([text], { search, markets }) => {
       expectError(await search(text), 'invalid_search', ['search'])
-      expect(markets.asked()).toEqual([])
+      expect(markets.listRequests()).toEqual([])
     },
   )
 
@@ -188,7 +192,7 @@ describe('A search', () => {
     'for too many characters is refused as too long: %s, %i times',
     async ([text, times], { search, markets }) => {
       expectError(await search(text.repeat(times)), 'search_too_long', ['search'])
-      expect(markets.asked()).toEqual([])
+      expect(markets.listRequests()).toEqual([])
     },
   )
 
@@ -247,6 +251,6 @@ describe('Random requests never break', () => {
       { numRuns: scaleSampleCount(50) },
     )
     expect([...met].toSorted()).toEqual([200, 400, 404])
-    expect(markets.asked().length).toBeGreaterThan(0)
+    expect(markets.listRequests().length).toBeGreaterThan(0)
   })
 })

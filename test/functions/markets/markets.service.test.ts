@@ -34,7 +34,7 @@ describe('The supported coins', () => {
       for (const [name = '', type] of FIELDS) expect(typeof coin[name]).toBe(type)
       for (const name of ADDED.slice(1)) expect(coin[name]).toBeNull()
     }
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
   })
 
   test('have the price, market cap, volume and change of the sources', async ({ service, markets }) => {
@@ -46,9 +46,9 @@ describe('The supported coins', () => {
     expect(headers.get('cache-control')).toBe(`public, max-age=${60 + Number(headers.get('age'))}`)
     // The response has the native coin of each chain, and two other tokens of Solana, which is the last chain.
     expect(body).toHaveLength(CHAINS.length + 2)
-    const kept = await markets.cacheAt().get({ market: MARKET_DATA_KEY })
+    const cached = await markets.cacheAt().get({ market: MARKET_DATA_KEY })
     for (const [index, chain] of CHAINS.entries()) {
-      const coin = kept.market?.value.find(({ id }) => id === chain.nativeCoin.coinGeckoId)
+      const coin = cached.market?.value.find(({ id }) => id === chain.nativeCoin.coinGeckoId)
       expect(body[index]).toEqual({
         contract_address: chain.kind === 'evm' ? NATIVE_ON_EVM : WRAPPED_SOL,
         chainId: chain.kind === 'evm' ? chain.id : 1151111081099710,
@@ -147,7 +147,7 @@ describe('The supported coins', () => {
     expect((await requestPortfolio(service, '/markets?currency=EUR')).status).toBe(200)
     const reads = service.table.tries.filter(({ action }) => action === 'BatchGetItem')
     expect(reads).toHaveLength(1)
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
   })
 })
 
@@ -185,7 +185,7 @@ describe('The top gainers and losers', () => {
 
   test('are unavailable before the market is known', async ({ service, markets }) => {
     expectError(await requestPortfolio(service, PATH), 'upstream_unavailable')
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
   })
 })
 
@@ -207,6 +207,6 @@ describe('Every endpoint of the markets', () => {
     for (const currency of ['', 'xxx', 'us', 'usd,eur', '__proto__', 'constructor']) {
       expectError(await ask(currency), 'unsupported_currency', ['currency'])
     }
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
   })
 })

@@ -79,9 +79,9 @@ function requestsOf({ table }: Service) {
 }
 
 function entry({ body }: HttpReply, chain: string, symbol: string): Entry {
-  const found = body.tokens[chain].filter((one: Entry) => one.contract_ticker_symbol === symbol)
-  expect(found).toHaveLength(1)
-  return found[0]
+  const matches = body.tokens[chain].filter((one: Entry) => one.contract_ticker_symbol === symbol)
+  expect(matches).toHaveLength(1)
+  return matches[0]
 }
 
 function wellKnown(key: string): ListedToken[] {
@@ -419,7 +419,8 @@ describe('The balance of a user', () => {
     const questions = Object.fromEntries(EVM_KEYS.map((key) => [key, tokensKey(key)]))
     const before = await cache.get(questions)
     onTestFinished(async () => {
-      for (const [key, kept] of Object.entries(before)) await cache.put(tokensKey(key), kept?.value ?? wellKnown(key))
+      for (const [key, cached] of Object.entries(before))
+        await cache.put(tokensKey(key), cached?.value ?? wellKnown(key))
     })
     for (const key of EVM_KEYS) {
       const listed = before[key]?.value ?? wellKnown(key).slice(0, 1)
@@ -432,10 +433,10 @@ describe('The balance of a user', () => {
     requests.length = 0
     for (const wire of Object.values(service.rpc)) wire.reset()
     let release = () => {}
-    const held = new Promise<void>((resolve) => {
+    const hold = new Promise<void>((resolve) => {
       release = resolve
     })
-    for (const wire of Object.values(service.rpc)) wire.hold = held
+    for (const wire of Object.values(service.rpc)) wire.hold = hold
 
     const reply = balancesOf(service, session)
     const arrived = () => requests.length + Object.values(service.rpc).flatMap(({ bodies }) => bodies).length
@@ -633,25 +634,25 @@ describe('An index of tokens', () => {
     session,
   }) => {
     const { goldRush } = service.backends.providers
-    const asked: string[] = []
+    const chainKeys: string[] = []
     goldRush.rewrite = (reply, { url: { pathname } }) => {
-      asked.push(...EVM_KEYS.filter((key) => pathname.includes(key)))
+      chainKeys.push(...EVM_KEYS.filter((key) => pathname.includes(key)))
       return reply
     }
     const privateKey = generatePrivateKey()
     const holder = { privateKey, address: privateKeyToAccount(privateKey).address }
     await callRpc(baseOf(service), [{ method: 'anvil_setBalance', params: [holder.address, '0x1'] }])
     await linkEvm(service, session, holder)
-    const askedAfter = async (seconds: number) => {
+    const listRequestedAfter = async (seconds: number) => {
       clock.pass(seconds)
-      asked.length = 0
+      chainKeys.length = 0
       expect(await balancesOf(service, session)).toMatchObject({ status: 200 })
-      return asked.toSorted()
+      return chainKeys.toSorted()
     }
-    expect(await askedAfter(0)).toEqual(EVM_KEYS.toSorted())
-    expect(await askedAfter(590)).toEqual([])
-    expect(await askedAfter(20)).toEqual(['base-mainnet'])
-    expect(await askedAfter(86_400)).toEqual(EVM_KEYS.toSorted())
+    expect(await listRequestedAfter(0)).toEqual(EVM_KEYS.toSorted())
+    expect(await listRequestedAfter(590)).toEqual([])
+    expect(await listRequestedAfter(20)).toEqual(['base-mainnet'])
+    expect(await listRequestedAfter(86_400)).toEqual(EVM_KEYS.toSorted())
     goldRush.rewrite = undefined
   })
 })

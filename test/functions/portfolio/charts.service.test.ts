@@ -6,7 +6,7 @@ import { requestPortfolio, test } from '../../support/market-service.ts'
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const UNLISTED = '0x00000000000000000000000000000000000000A1'
 
-const chartsOf = (asked: readonly string[]) => asked.filter((path) => path.includes('market_chart'))
+const chartsOf = (paths: readonly string[]) => paths.filter((path) => path.includes('market_chart'))
 
 describe('A chart by id', () => {
   test("has CoinGecko's format, is ascending, and ends now", async ({ service, markets }) => {
@@ -22,7 +22,7 @@ describe('A chart by id', () => {
       expect(times).toEqual(times.toSorted((left, right) => left - right))
       expect(Date.now() - (times.at(-1) ?? 0)).toBeLessThan(120_000)
     }
-    expect(markets.asked()).toEqual(['/coins/bitcoin/market_chart?vs_currency=eur&days=7'])
+    expect(markets.listRequests()).toEqual(['/coins/bitcoin/market_chart?vs_currency=eur&days=7'])
   })
 
   test('of all days is marked as truncated if the source has fewer', async ({ service, markets }) => {
@@ -30,13 +30,13 @@ describe('A chart by id', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ currency: 'usd', days: '365', truncated: true })
     expect(body.prices.length).toBeGreaterThan(360)
-    expect(markets.asked()).toEqual([
+    expect(markets.listRequests()).toEqual([
       '/coins/bitcoin/market_chart?vs_currency=usd&days=max',
       '/coins/bitcoin/market_chart?vs_currency=usd&days=365',
     ])
     const again = await requestPortfolio(service, '/token/id/bitcoin?days=max&currency=usd')
     expect(again.body).toEqual(body)
-    expect(markets.asked()).toHaveLength(2)
+    expect(markets.listRequests()).toHaveLength(2)
   })
 
   test('is fetched once, however many requests come in parallel', async ({ service, markets }) => {
@@ -47,21 +47,21 @@ describe('A chart by id', () => {
       expect(status).toBe(200)
       expect(body.prices).toHaveLength(289)
     }
-    expect(markets.asked()).toHaveLength(1)
+    expect(markets.listRequests()).toHaveLength(1)
   })
 
   test('is fetched separately for other days and other currencies', async ({ service, markets }) => {
     for (const query of ['days=1', 'days=2', 'days=2&currency=eur'])
       await requestPortfolio(service, `/token/id/bitcoin?${query}`)
-    expect(markets.asked()).toHaveLength(3)
+    expect(markets.listRequests()).toHaveLength(3)
   })
 
   test('of any number of days is cut from one of seven lengths fetched from the source', async ({
     service,
     markets,
   }) => {
-    const asked = [1, 2, 5, 7, 8, 30, 31, 89, 90, 91, 100, 364, 365]
-    for (const days of asked) {
+    const allDays = [1, 2, 5, 7, 8, 30, 31, 89, 90, 91, 100, 364, 365]
+    for (const days of allDays) {
       const { status, body } = await requestPortfolio(service, `/token/id/bitcoin?days=${days}`)
       expect([status, body.days, body.truncated]).toEqual([200, days.toString(), false])
       for (const series of [body.prices, body.market_caps, body.total_volumes] as [number, number][][]) {
@@ -74,7 +74,7 @@ describe('A chart by id', () => {
       const { body } = await requestPortfolio(service, `/token/id/bitcoin?days=${days}`)
       expect(body).toMatchObject({ days: '365', truncated: true })
     }
-    const lengths = markets.asked().map((path) => new URLSearchParams(path.split('?')[1]).get('days'))
+    const lengths = markets.listRequests().map((path) => new URLSearchParams(path.split('?')[1]).get('days'))
     expect(lengths).toEqual(['1', '7', '30', '90', '365', '1825', '365', 'max', '365'])
   })
 
@@ -95,7 +95,7 @@ describe('A chart by id', () => {
     expectError(await requestPortfolio(service, `/token/id/bitcoin?days=${encodeURIComponent(days)}`), 'invalid_days', [
       'days',
     ])
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
   })
 
   test('of 36500 days is accepted', async ({ service }) => {
@@ -107,7 +107,7 @@ describe('A chart by id', () => {
   test('of a token that no source knows is not found, and this is cached', async ({ service, markets }) => {
     for (const _ of [1, 2])
       expectError(await requestPortfolio(service, '/token/id/no-such-coin?days=1'), 'token_not_found')
-    expect(markets.asked()).toEqual([
+    expect(markets.listRequests()).toEqual([
       expect.stringMatching('^/coins/no-such-coin/market_chart'),
       expect.stringMatching('^/chart/coingecko:no-such-coin'),
     ])
@@ -138,7 +138,7 @@ describe('A chart by address', () => {
     const { status, body } = await requestPortfolio(service, `/token/address/${network}/${address}?days=1`)
     expect(status).toBe(200)
     expect(body).toEqual(byId.body)
-    expect(markets.asked()).toHaveLength(1)
+    expect(markets.listRequests()).toHaveLength(1)
   })
 
   test.for([
@@ -148,7 +148,7 @@ describe('A chart by address', () => {
   ])('of %s %s is that of SOL', async ([network, address], { service, markets }) => {
     const { status } = await requestPortfolio(service, `/token/address/${network}/${address}?days=1`)
     expect(status).toBe(200)
-    expect(markets.asked()).toEqual(['/coins/solana/market_chart?vs_currency=usd&days=1'])
+    expect(markets.listRequests()).toEqual(['/coins/solana/market_chart?vs_currency=usd&days=1'])
   })
 
   test('of a listed token is the chart of its id', async ({ service, markets }) => {
@@ -159,12 +159,12 @@ describe('A chart by address', () => {
       expect(status).toBe(200)
     }
     await requestPortfolio(service, '/token/id/usd-coin?days=1')
-    expect(markets.asked()).toEqual(['/coins/usd-coin/market_chart?vs_currency=usd&days=1'])
+    expect(markets.listRequests()).toEqual(['/coins/usd-coin/market_chart?vs_currency=usd&days=1'])
   })
 
   test('of an unlisted token is fetched by its contract', async ({ service, markets }) => {
     expectError(await requestPortfolio(service, `/token/address/8453/${UNLISTED}?days=1`), 'token_not_found')
-    expect(markets.asked()).toEqual([
+    expect(markets.listRequests()).toEqual([
       `/coins/base/contract/${UNLISTED.toLowerCase()}/market_chart?vs_currency=usd&days=1`,
       expect.stringMatching(`^/chart/base:${UNLISTED}`),
     ])
@@ -180,7 +180,7 @@ describe('A chart by address', () => {
     ['solana', '0OIl'],
   ])('of %s %s, which is no address on that chain, is not found', async ([network, address], { service, markets }) => {
     expectError(await requestPortfolio(service, `/token/address/${network}/${address}`), 'token_not_found')
-    expect(markets.asked()).toEqual([])
+    expect(markets.listRequests()).toEqual([])
   })
 
   test.for([['dogechain'], ['Base'], ['0'], ['8453.0'], ['0x2105'], ['no-chain'], ['constructor']])(
@@ -188,14 +188,14 @@ describe('A chart by address', () => {
     async ([network], { service, markets }) => {
       const reply = await requestPortfolio(service, `/token/address/${network}/nonsense?currency=x&days=x`)
       expectError(reply, 'unsupported_network', ['network', 'currency', 'days'])
-      expect(markets.asked()).toEqual([])
+      expect(markets.listRequests()).toEqual([])
     },
   )
 
   test('shares nothing with a chart by an id that looks like one', async ({ service, markets }) => {
     await requestPortfolio(service, `/token/id/${encodeURIComponent(`base:${UNLISTED}`)}?days=1`)
     await requestPortfolio(service, `/token/address/base/${UNLISTED}?days=1`)
-    expect(chartsOf(markets.asked())).toHaveLength(2)
+    expect(chartsOf(markets.listRequests())).toHaveLength(2)
   })
 })
 
@@ -221,6 +221,6 @@ describe('While CoinGecko is down,', () => {
       expectError(reply, 'upstream_unavailable')
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(25)
     }
-    expect(markets.asked()).toHaveLength(1)
+    expect(markets.listRequests()).toHaveLength(1)
   })
 })

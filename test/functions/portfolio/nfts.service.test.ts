@@ -128,14 +128,14 @@ describe('The NFTs of a user', () => {
     const privateKey = generatePrivateKey()
     await linkEvm(service, session, { privateKey, address: privateKeyToAccount(privateKey).address })
     await service.call('GET', '/portfolio-indexor/allBalances', { headers: session.headers })
-    const askedAfter = async (hours: number) => {
+    const countRequestsAfter = async (hours: number) => {
       clock.pass(hours * 3600)
       await nftsOf(service, session)
       return listNftRequests(service).filter((path) => path.includes('eth-mainnet')).length
     }
-    expect(await askedAfter(0)).toBe(1)
-    expect(await askedAfter(12)).toBe(1)
-    expect(await askedAfter(13)).toBe(2)
+    expect(await countRequestsAfter(0)).toBe(1)
+    expect(await countRequestsAfter(12)).toBe(1)
+    expect(await countRequestsAfter(13)).toBe(2)
   })
 
   test('cost few table requests for 20 new wallets, and fewer later', async ({ service, session }) => {

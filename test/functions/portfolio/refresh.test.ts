@@ -9,7 +9,7 @@ const NOW = Date.parse('2026-06-01T12:00:00.000Z')
 
 function buildRefresh({ isIndexDown = false } = {}) {
   const items = new Map<string, WalletBalances>()
-  const asked: string[] = []
+  const requestedWallets: string[] = []
   const node = { read: async () => 7 }
   let now = NOW
   const refresh = createBalancesRefresh({
@@ -38,7 +38,7 @@ function buildRefresh({ isIndexDown = false } = {}) {
       tokenChains: [SOLANA.key],
       nftChains: [],
       fetchTokens: async (_, wallet) => {
-        asked.push(wallet)
+        requestedWallets.push(wallet)
         if (isIndexDown && wallet === 'two') throw new AppError('upstream_timeout')
         return { tokens: [], isWhole: true }
       },
@@ -48,7 +48,7 @@ function buildRefresh({ isIndexDown = false } = {}) {
   })
   const input = { chain: SOLANA, wallets: WALLETS, listed: [], vaults: [] }
   return {
-    asked,
+    requestedWallets,
     items,
     node,
     pass: (seconds: number) => {
@@ -61,10 +61,10 @@ function buildRefresh({ isIndexDown = false } = {}) {
 
 describe('A refresh of balances', () => {
   test('charges all requests to the index once, before it sends them', async () => {
-    const { refresh, asked } = buildRefresh()
+    const { refresh, requestedWallets } = buildRefresh()
     const charged: number[][] = []
     const pay = async (units: number) => {
-      charged.push([units, asked.length])
+      charged.push([units, requestedWallets.length])
     }
     await refresh(pay)
     expect(charged).toEqual([[40, 0]])
@@ -73,11 +73,11 @@ describe('A refresh of balances', () => {
   })
 
   test('sends the index no request beyond the limit of the caller, and still reads the chain', async () => {
-    const { refresh, asked } = buildRefresh()
+    const { refresh, requestedWallets } = buildRefresh()
     const { known, failures } = await refresh(async () => {
       throw new AppError('too_many_requests')
     })
-    expect(asked).toEqual([])
+    expect(requestedWallets).toEqual([])
     expect(failures.size).toBe(0)
     expect(WALLETS.map((wallet) => known(SOLANA, wallet))).toMatchObject([
       { read: { native: 7n } },
@@ -87,28 +87,28 @@ describe('A refresh of balances', () => {
   })
 
   test("keeps the index's response for one wallet if it fails for another", async () => {
-    const { refresh, asked, pass, items } = buildRefresh({ isIndexDown: true })
+    const { refresh, requestedWallets, pass, items } = buildRefresh({ isIndexDown: true })
     await refresh(async () => {})
     expect(items.get('one')?.[SOLANA.key]?.indexed).toBeDefined()
     expect(items.get('two')?.[SOLANA.key]?.indexed).toBeUndefined()
     pass(60)
-    asked.length = 0
+    requestedWallets.length = 0
     await refresh(async () => {})
-    expect(asked).toEqual(['two'])
+    expect(requestedWallets).toEqual(['two'])
   })
 
   test('keeps the newer read and the index response that another refresh stored first', async () => {
     const { refresh, items, node, pass } = buildRefresh()
-    const asked = Promise.withResolvers<void>()
+    const readStarted = Promise.withResolvers<void>()
     const report = Promise.withResolvers<number>()
     node.read = () => {
-      asked.resolve()
+      readStarted.resolve()
       return report.promise
     }
     const slow = refresh(async () => {
       throw new AppError('too_many_requests')
     })
-    await asked.promise
+    await readStarted.promise
     pass(1)
     node.read = async () => 7
     await refresh(async () => {})

@@ -172,11 +172,11 @@ describe('The balance of wallets on Solana', () => {
     [{}, 'an account without an address'],
     [{ pubkey: 'Any', account: null }, 'Any'],
     [{ pubkey: 'Any', account: { data: ['AAAA', 'base64'] } }, 'Any'],
-  ])('is incomplete with the account %j', async ([nonsense, told]) => {
+  ])('is incomplete with the account %j', async ([nonsense, expected]) => {
     const accounts = { [TOKEN_2022]: [account(PYUSD, '1'), nonsense] }
     const { tokens, unread } = await readAlice(holding({ [ALICE]: { accounts } }))
     expect(tokens).toEqual({ [PYUSD]: { balance: 1n, decimals: 6 } })
-    expect(unread).toEqual([told])
+    expect(unread).toEqual([expected])
   })
 
   test.for<[string, unknown]>([

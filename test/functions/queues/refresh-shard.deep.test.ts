@@ -37,10 +37,10 @@ const test = base
       records: {
         ...records,
         async record(...of: Parameters<typeof records.record>) {
-          const held = hold
+          const currentHold = hold
           hold = undefined
-          held?.begin()
-          await held?.end
+          currentHold?.begin()
+          await currentHold?.end
           return await records.record(...of)
         },
       },
@@ -69,7 +69,7 @@ const test = base
       async recorded() {
         return await scanTable(tables.deposits)
       },
-      async told() {
+      async listClientEvents() {
         const all = CLIENTS.map(async (clientId) => {
           const events = await services.eventLog.list(clientId, { after: 0, limit: 1_000, now: 0 })
           return events
@@ -102,7 +102,7 @@ describe('A chain with more vaults than one run records', () => {
     const second = stage.sent()
     const outcomes = await Promise.all([...second, ...second.toReversed(), ...first].map(stage.take))
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(outcomes.map(() => 'refreshed'))
-    expect(await stage.told()).toEqual(everyVaultOnce)
+    expect(await stage.listClientEvents()).toEqual(everyVaultOnce)
     const reports = await Promise.all(second.map(stage.take))
     expect(reports).toEqual(second.map(() => expect.objectContaining({ through: 11_000, behind: 0, entries: 0 })))
 
@@ -130,7 +130,7 @@ describe('A chain with more vaults than one run records', () => {
     stage.deposit()
     stage.pass()
     await stage.whole()
-    expect(await stage.told()).toEqual(everyVaultOnce)
+    expect(await stage.listClientEvents()).toEqual(everyVaultOnce)
   })
 
   test('has the other shards recorded if one fails', async ({ stage }) => {
@@ -148,7 +148,7 @@ describe('A chain with more vaults than one run records', () => {
     stage.pass()
     await stage.divided()
     for (const message of stage.sent()) await stage.take(message)
-    expect(await stage.told()).toEqual(everyVaultOnce)
+    expect(await stage.listClientEvents()).toEqual(everyVaultOnce)
   })
 })
 
@@ -170,14 +170,14 @@ describe('If the number of shards changes during a run', () => {
       await stage[after]()
       await takeAll()
       const recorded = await stage.recorded()
-      expect(await stage.told()).toEqual(everyVaultOnce)
+      expect(await stage.listClientEvents()).toEqual(everyVaultOnce)
       end()
       await atWork
       expect(await stage.recorded()).toEqual(recorded)
       stage.pass()
       await stage[after]()
       await takeAll()
-      expect(await stage.told()).toEqual(everyVaultOnce)
+      expect(await stage.listClientEvents()).toEqual(everyVaultOnce)
     },
   )
 })
@@ -197,7 +197,7 @@ describe('If a run over a shard begins each minute', () => {
       await run()
       stage.deposit()
       await run()
-      expect((await stage.told())[0]).toHaveLength(300)
+      expect((await stage.listClientEvents())[0]).toHaveLength(300)
 
       const [before] = await statesOf()
       chain.state.totalAssets += 1n
@@ -226,11 +226,11 @@ describe('If a run over a shard begins each minute', () => {
   fewer('the requests of each of 40 vaults are read within two runs', async ({ stage, vaults }) => {
     const { services } = stage
     const { records, openRequests } = services
-    const seen = new Set<string>()
+    const readAddresses = new Set<string>()
     services.openRequests = {
       ...openRequests,
       list: (reading, ...page) => {
-        seen.add(reading.address)
+        readAddresses.add(reading.address)
         return openRequests.list(reading, ...page)
       },
     }
@@ -246,7 +246,7 @@ describe('If a run over a shard begins each minute', () => {
       })
       await records.putProgress(asking)
     }
-    expect(seen.size).toBe(40)
+    expect(readAddresses.size).toBe(40)
   })
 })
 

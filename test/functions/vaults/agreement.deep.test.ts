@@ -136,8 +136,8 @@ async function prepare(service: Service) {
         replies[endpoint] = asking
         if (!atOnce) await asking
       }
-      const told = await Promise.all(only.map(async (endpoint) => [endpoint, await replies[endpoint]]))
-      return Object.fromEntries(told)
+      const entries = await Promise.all(only.map(async (endpoint) => [endpoint, await replies[endpoint]]))
+      return Object.fromEntries(entries)
     },
   }
 }
@@ -372,8 +372,8 @@ describe('A node that is more than some seconds behind', () => {
       { timestamp: Hex },
     ]
     stop(other, head)
-    const told = withTime(timestamp)
-    rewriteResults(other, (result, call) => (isForgetful && call.params[0] === head ? null : told(result, call)))
+    const changeTime = withTime(timestamp)
+    rewriteResults(other, (result, call) => (isForgetful && call.params[0] === head ? null : changeTime(result, call)))
     const { deposit } = await stage.ask(await reading(other, honest), { only: ['deposit'] })
     expectError(deposit, 'nodes_disagree')
   })
@@ -390,14 +390,14 @@ function withTime(timestamp: Hex): ResultChange {
 }
 
 function inventHead(wire: RecordingProxy, change: (number: bigint) => bigint) {
-  const made = (number: Hex) => change(BigInt(number))
+  const changeBlock = (number: Hex) => change(BigInt(number))
   const changeNumber = createReturnDataChange((data, selector, { params }) =>
-    selector === BLOCK_NUMBER_SELECTOR && params[1] === 'latest' ? numberToHex(made(data), { size: 32 }) : data,
+    selector === BLOCK_NUMBER_SELECTOR && params[1] === 'latest' ? numberToHex(changeBlock(data), { size: 32 }) : data,
   )
   rewriteResults(wire, (result, call) => {
     if (call.method !== 'eth_getBlockByNumber' || call.params[0] !== 'latest') return changeNumber(result, call)
     const header = result as { number: Hex }
-    return { ...header, number: numberToHex(made(header.number)), hash: `0x${'66'.repeat(32)}` }
+    return { ...header, number: numberToHex(changeBlock(header.number)), hash: `0x${'66'.repeat(32)}` }
   })
 }
 
@@ -461,29 +461,29 @@ test('Nodes on two forks disagree if a relevant value differs, and agree after t
 
 test.for<[number]>([[0], [3]])(
   'A read from two nodes %i blocks apart takes as many round trips as from one',
-  async ([apart], { stage, reading, honest, other }) => {
+  async ([blockGap], { stage, reading, honest, other }) => {
     const { chain } = stage.vault
-    await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(apart)] }])
+    await callRpc(chain, [{ method: 'anvil_mine', params: [numberToHex(blockGap)] }])
     const [head] = await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }])
-    const number = numberToHex(BigInt(head as Hex) - BigInt(apart))
-    if (apart > 0) other.rewriteRequest = (body) => body.replaceAll('"latest"', `"${number}"`)
+    const number = numberToHex(BigInt(head as Hex) - BigInt(blockGap))
+    if (blockGap > 0) other.rewriteRequest = (body) => body.replaceAll('"latest"', `"${number}"`)
     // Transfers between chains are excluded, because they also read the clocks of the bridge's pools.
     const only = ENDPOINTS.filter((endpoint) => !endpoint.includes('chain'))
-    const asked = (wire: RecordingProxy) => {
+    const takeRequestCount = (wire: RecordingProxy) => {
       const count = wire.bodies.length
       wire.bodies.length = 0
       return count
     }
-    const alone = await reading(honest)
-    await stage.ask(alone, { only })
-    asked(honest)
-    await stage.ask(alone, { only })
-    const byOne = asked(honest)
+    const oneHostService = await reading(honest)
+    await stage.ask(oneHostService, { only })
+    takeRequestCount(honest)
+    await stage.ask(oneHostService, { only })
+    const byOne = takeRequestCount(honest)
     const both = await reading(honest, other)
     await stage.ask(both, { only })
-    for (const wire of [honest, other]) asked(wire)
+    for (const wire of [honest, other]) takeRequestCount(wire)
     await stage.ask(both, { only })
-    const byTwo = [honest, other].map(asked)
+    const byTwo = [honest, other].map(takeRequestCount)
     expect(Math.max(...byTwo)).toBeLessThanOrEqual(byOne * 1.1)
   },
 )

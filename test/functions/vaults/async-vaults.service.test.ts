@@ -150,21 +150,21 @@ describe('a withdrawal from an ERC-7540 vault', () => {
   test.for(MAKES)(
     'is a request of shares for a number of shares, an amount or the maximum: %s',
     async (make, { service }) => {
-      for (const asked of ['shares', 'amount', 'max'] as const) {
+      for (const field of ['shares', 'amount', 'max'] as const) {
         const vault = await openAsyncVault(service, { make })
         await depositInto(vault, 100n * ONE, 100n * ONE)
         await vault.act(ROLES.safe, 'updatePrice', 1_234_567_890_123_456_789n)
         const body = { shares: { shares: `${7n * ONE}` }, amount: { amount: `${20n * ONE}` }, max: { max: true } }[
-          asked
+          field
         ]
         const reply = await vault.withdraw(ALICE, body)
         const shares = BigInt(reply.body.withdrawal.shares)
         expect(reply.body).toMatchObject({ isAsync: true, withdrawal: { fee: '0', haircut: '0', isEstimate: true } })
         expect(callsIn(reply)).toEqual([[vault.address, 'requestRedeem', shares, ALICE.address, ALICE.address]])
         expect(reply.body.withdrawal.assets).toBe(`${await vault.read('convertToAssets', shares)}`)
-        if (asked === 'shares') expect(shares).toBe(7n * ONE)
-        if (asked === 'max') expect(shares).toBe(100n * ONE)
-        if (asked === 'amount') {
+        if (field === 'shares') expect(shares).toBe(7n * ONE)
+        if (field === 'max') expect(shares).toBe(100n * ONE)
+        if (field === 'amount') {
           // The withdrawal must use the smallest number of shares that is worth the amount.
           expect(await vault.read('convertToAssets', shares)).toBeGreaterThanOrEqual(20n * ONE)
           expect(await vault.read('convertToAssets', shares - 1n)).toBeLessThan(20n * ONE)
@@ -334,15 +334,15 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
         const id = await requestId(vault, isDeposit ? 'deposit' : 'redeem', () =>
           vault.act(alice, isDeposit ? 'requestDeposit' : 'requestRedeem', amount, alice, alice),
         )
-        const asked = await vault.cancel(ALICE, kind)
-        expect(asked.body).toMatchObject({
+        const cancellation = await vault.cancel(ALICE, kind)
+        expect(cancellation.body).toMatchObject({
           isAsync: true,
           cancelled: { [isDeposit ? 'assets' : 'shares']: `${amount}` },
         })
-        expect(callsIn(asked)).toEqual([
+        expect(callsIn(cancellation)).toEqual([
           [vault.address, isDeposit ? 'cancelDepositRequest' : 'cancelRedeemRequest', id, alice],
         ])
-        await send(vault, asked)
+        await send(vault, cancellation)
         expectError(await vault.cancel(ALICE, kind), 'request_can_no_longer_be_cancelled')
 
         await vault.act(ROLES.safe, isDeposit ? 'fulfillCancelDeposit' : 'fulfillCancelRedeem', id, alice)
@@ -359,15 +359,15 @@ describe('claims and cancellations of an ERC-7540 vault', () => {
             ? { pendingDeposit: '0', cancelledDeposit: `${amount}` }
             : { pendingRedeemShares: '0', cancelledRedeemShares: `${amount}` },
         )
-        const given = await vault.cancel(ALICE, kind)
-        expect(given.body).toMatchObject({
+        const claim = await vault.cancel(ALICE, kind)
+        expect(claim.body).toMatchObject({
           isAsync: false,
           cancelled: { [isDeposit ? 'assets' : 'shares']: `${amount}` },
         })
-        expect(callsIn(given)).toEqual([
+        expect(callsIn(claim)).toEqual([
           [vault.address, isDeposit ? 'claimCancelDepositRequest' : 'claimCancelRedeemRequest', id, alice, alice],
         ])
-        await send(vault, given)
+        await send(vault, claim)
       }
       expect([await vault.balanceOf(alice), await vault.sharesOf(alice)]).toEqual([before, 100n * ONE])
     },
@@ -412,8 +412,8 @@ test("Third-party requests for the user neither hide the user's own nor raise th
   for (let less = 0n; less < 110n; less += 1n) await stranger(200n - less)
   wire?.reset()
   const { body } = await vault.withdrawStatus(ALICE)
-  const asked = Array.from({ length: 110 }, (_, index) => 200n - BigInt(index)).toSpliced(50, 10)
-  const shown = asked.reduce((total, shares) => total + shares, 1n)
+  const requestedShares = Array.from({ length: 110 }, (_, index) => 200n - BigInt(index)).toSpliced(50, 10)
+  const shown = requestedShares.reduce((total, shares) => total + shares, 1n)
   expect(body).toMatchObject({ status: 'pending', amounts: { pendingRedeemShares: `${shown}` } })
   // The service reads 102 request ids: the 50 largest requests, the 50 newest ones, the user's own, and the id 0.
   expect((wire?.bodies ?? []).join().split('f5a23d8d').length - 1).toBe(102)

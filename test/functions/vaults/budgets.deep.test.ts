@@ -61,9 +61,9 @@ async function createLargeClient(
     chains.flatMap(({ vaults }) => vaults.map(({ chainId, address }) => ({ chainId, address }))),
   )
   const clientId = apiKey.split('_')[2] as string
-  const known = (await admin.clients.get(clientId))?.client.vaults ?? []
+  const vaults = (await admin.clients.get(clientId))?.client.vaults ?? []
   for (const [index, chain] of chains.entries()) {
-    const originals = known.filter(({ chainId }) => chainId === chain.chainId)
+    const originals = vaults.filter(({ chainId }) => chainId === chain.chainId)
     const copies = Array.from({ length: (counts[index] ?? 0) - originals.length }, (_, n) => ({
       original: originals[n % originals.length] as Vault,
       address: getAddress(numberToHex((BigInt(counts[index] ?? 0) << 80n) | (BigInt(n) << 64n), { size: 20 })),
@@ -182,15 +182,15 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
     for (const key of keys) await service.call('GET', LIST, { key })
     forget(service)
     service.pass(0.5)
-    const asked: (number | undefined)[] = []
+    const requestCounts: (number | undefined)[] = []
     await service.standingStill(async () => {
       for (const key of keys) {
         const { body } = await service.call('GET', LIST, { key })
         expect(body.evidence).toMatchObject([{ chainId: 8453, blockNumber: body.data[0].stateAsOf.blockNumber }])
-        asked.push(countRequests(service).base)
+        requestCounts.push(countRequests(service).base)
       }
     })
-    expect(asked).toEqual([1, 1, 2])
+    expect(requestCounts).toEqual([1, 1, 2])
   })
 
   test('and again after the clock was set back', async ({ service }) => {
@@ -214,10 +214,10 @@ describe('The vault list sends each chain one HTTP request, with two calls for e
     await clients.putVault(clientIdOf(key), { ...original, shareDecimals: original.shareDecimals + 3 })
     service.pass(60)
     const priceOf = async () => (await service.call('GET', LIST, { key })).body.data[0].vaultState.sharePrice
-    const alone = await priceOf()
+    const singleCost = await priceOf()
     service.pass(5)
     await service.call('GET', LIST)
-    expect(await priceOf()).toBe(alone)
+    expect(await priceOf()).toBe(singleCost)
   })
 
   test('and reports its block, however many came since', async ({ service }) => {
@@ -288,49 +288,49 @@ describe("A request for one vault reads only its chain: a deposit's whole life o
       forget(service)
       const reply = await service.call(method, path, { body })
       expect(reply).toMatchObject({ status: 200 })
-      return { reply, asked: countRequests(service) }
+      return { reply, requests: countRequests(service) }
     }
 
     const deposit = await asking('POST', DEPOSIT, depositOf(address))
-    expect(deposit.asked).toEqual({ base: 1, arbitrum: 0 })
+    expect(deposit.requests).toEqual({ base: 1, arbitrum: 0 })
     await service.send(8453, USER, [...deposit.reply.body.approval, ...deposit.reply.body.operations])
 
     const pending = await asking('GET', statusPath(address))
     expect(pending.reply.body.status).toBe('pending')
-    expect(pending.asked).toEqual({ base: 1, arbitrum: 0 })
+    expect(pending.requests).toEqual({ base: 1, arbitrum: 0 })
 
     await settleRequests(chain, address)
     const claimable = await asking('GET', statusPath(address))
     expect(claimable.reply.body.status).toBe('claimable')
-    expect(claimable.asked).toEqual({ base: 1, arbitrum: 0 })
+    expect(claimable.requests).toEqual({ base: 1, arbitrum: 0 })
 
     const claim = await asking('POST', CLAIM, claimOf(address))
-    expect(claim.asked).toEqual({ base: 2, arbitrum: 0 })
+    expect(claim.requests).toEqual({ base: 2, arbitrum: 0 })
     await service.send(8453, USER, claim.reply.body.operations)
 
     const deposited = await asking('GET', statusPath(address))
     expect(deposited.reply.body.status).toBe('deposited')
-    expect(deposited.asked).toEqual({ base: 1, arbitrum: 0 })
+    expect(deposited.requests).toEqual({ base: 1, arbitrum: 0 })
 
     const of = { vaultAddress: address, userAddress: USER.address }
     const half = BigInt(claim.reply.body.claimable.shares) / 2n
     const shares = await asking('POST', WITHDRAW, { ...of, shares: `${half}` })
-    expect(shares.asked).toEqual({ base: 1, arbitrum: 0 })
+    expect(shares.requests).toEqual({ base: 1, arbitrum: 0 })
     const everything = await asking('POST', WITHDRAW, { ...of, max: true })
-    expect(everything.asked).toEqual({ base: 2, arbitrum: 0 })
+    expect(everything.requests).toEqual({ base: 2, arbitrum: 0 })
 
     await service.send(8453, USER, shares.reply.body.operations)
     await settleRequests(chain, address)
     const withdrawal = await asking('GET', statusPath(address, 'withdraw-status'))
     expect(withdrawal.reply.body.status).toBe('claimable')
-    expect(withdrawal.asked).toEqual({ base: 1, arbitrum: 0 })
+    expect(withdrawal.requests).toEqual({ base: 1, arbitrum: 0 })
     const payment = await asking('POST', CLAIM, { ...of, kind: 'withdrawal' })
-    expect(payment.asked).toEqual({ base: 2, arbitrum: 0 })
+    expect(payment.requests).toEqual({ base: 2, arbitrum: 0 })
 
     const another = await service.call('POST', DEPOSIT, { body: depositOf(address) })
     await service.send(8453, USER, [...another.body.approval, ...another.body.operations])
     const cancellation = await asking('POST', CANCEL, of)
-    expect(cancellation.asked).toEqual({ base: 1, arbitrum: 0 })
+    expect(cancellation.requests).toEqual({ base: 1, arbitrum: 0 })
     await service.send(8453, USER, cancellation.reply.body.operations)
   })
 
@@ -539,9 +539,9 @@ describe('Authentication takes', () => {
     for (const wire of Object.values(service.rpc)) wire.behaviour = 'answer 500'
     const { body } = await service.call('GET', LIST)
     expect(body.data).toHaveLength(countOf(service))
-    const asked = service.table.tries.map(({ action }) => action)
+    const actions = service.table.tries.map(({ action }) => action)
     // Each chain costs one batch read of its vaults' last states.
-    expect(asked).toEqual(['BatchGetItem', 'BatchGetItem'])
+    expect(actions).toEqual(['BatchGetItem', 'BatchGetItem'])
   })
 
   test('no query where no key is needed', async ({ coldService }) => {
@@ -593,12 +593,12 @@ describe('The costs of the first request to a container and the next ones, for a
     const ask = async () => {
       forget(service)
       service.pass(0.5)
-      const told = countCosts(service)
+      const readCosts = countCosts(service)
       const at = path.endsWith('/') ? `${path}${syncVault}` : path
       expect(await service.call(body ? 'POST' : 'GET', at, { key, ...(body && { body }) })).toMatchObject({
         status: 200,
       })
-      return told()
+      return readCosts()
     }
     await service.standingStill(async () => expect([await ask(), await ask()]).toEqual([first, next]))
   })

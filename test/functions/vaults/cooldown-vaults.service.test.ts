@@ -15,8 +15,8 @@ import { YIELD_VAULT_ABI } from '../../support/yield-vault-abi.ts'
 const [ALICE, BOB] = USERS
 const WEEK = 7 * 86_400
 
-const test = base.extend('held', ({ service }) =>
-  service.restore('held', async () => {
+const test = base.extend('vault', ({ service }) =>
+  service.restore('vault', async () => {
     const vault = await openYieldVault(service, { make: 'cooldown' })
     await recordAllBlocks(vault.chain)
     await vault.mint(ALICE.address, vault.units('1000'))
@@ -42,18 +42,18 @@ const callsIn = ({ body }: HttpReply) =>
     return [functionName, ...(args ?? [])]
   })
 
-async function send(vault: TestVault, preparation: Preparation, asked: object, reply: HttpReply) {
-  const input = { vaultAddress: vault.address, userAddress: ALICE.address, ...asked }
+async function send(vault: TestVault, preparation: Preparation, amountInput: object, reply: HttpReply) {
+  const input = { vaultAddress: vault.address, userAddress: ALICE.address, ...amountInput }
   expect(verifyTransactions(preparation, input, reply.body)).toMatchObject({ ok: true })
   const receipts = await vault.send(ALICE, reply)
   expectSuccess(receipts)
   return receipts.at(-1)?.transactionHash
 }
 
-async function withdraw(vault: TestVault, asked: object) {
-  const reply = await vault.withdraw(ALICE, asked)
+async function withdraw(vault: TestVault, amountInput: object) {
+  const reply = await vault.withdraw(ALICE, amountInput)
   expect(reply.status).toBe(200)
-  return { body: reply.body, calls: callsIn(reply), hash: await send(vault, 'withdraw', asked, reply) }
+  return { body: reply.body, calls: callsIn(reply), hash: await send(vault, 'withdraw', amountInput, reply) }
 }
 
 const claim = async (vault: TestVault) =>
@@ -81,27 +81,27 @@ async function showBoth(service: Service, vault: TestVault) {
 const timeAt = (seconds: number) => new Date(seconds * 1000).toISOString()
 
 describe('A cooldown vault', () => {
-  test('is listed as one with instant deposits', async ({ service, held }) => {
-    const { body } = await held.list()
+  test('is listed as one with instant deposits', async ({ service, vault }) => {
+    const { body } = await vault.list()
     expect(body.data).toMatchObject([
-      { poolAddress: held.address, type: 'sync', protocol: 'cooldown', totalAssets: '1077777777' },
+      { poolAddress: vault.address, type: 'sync', protocol: 'cooldown', totalAssets: '1077777777' },
     ])
-    expect((await held.deposit(ALICE, 1n)).body).toMatchObject({ protocol: 'cooldown', isAsync: false })
-    expectError(await held.status(ALICE), 'deposit_status_not_applicable')
-    expectError(await held.claim(ALICE), 'claim_not_applicable')
-    expect(await show(service, held)).toMatchObject({ status: 'no_active_withdrawal', claimableAt: null })
+    expect((await vault.deposit(ALICE, 1n)).body).toMatchObject({ protocol: 'cooldown', isAsync: false })
+    expectError(await vault.status(ALICE), 'deposit_status_not_applicable')
+    expectError(await vault.claim(ALICE), 'claim_not_applicable')
+    expect(await show(service, vault)).toMatchObject({ status: 'no_active_withdrawal', claimableAt: null })
   })
 
-  test('pays a withdrawal after its cooldown, which a second one restarts', async ({ service, held }) => {
-    const first = await withdraw(held, { amount: '100000000' })
+  test('pays a withdrawal after its cooldown, which a second one restarts', async ({ service, vault }) => {
+    const first = await withdraw(vault, { amount: '100000000' })
     expect(first.calls).toEqual([['cooldownAssets', 100_000_000n]])
     const { shares } = first.body.withdrawal
     expect(first.body).toMatchObject({
       isAsync: true,
       withdrawal: { assets: '100000000', fee: '0', isEstimate: false, prolongs: null },
     })
-    const firstEnd = (await clockOf(held)) + WEEK
-    const pending = await showBoth(service, held)
+    const firstEnd = (await clockOf(vault)) + WEEK
+    const pending = await showBoth(service, vault)
     expect(pending).toMatchObject({
       status: 'pending',
       claimableAt: timeAt(firstEnd),
@@ -116,12 +116,12 @@ describe('A cooldown vault', () => {
       ],
       position: { totalDepositedAssets: '1000000000', totalWithdrawnAssets: '0' },
     })
-    const refused = await held.claimWithdrawal(ALICE)
+    const refused = await vault.claimWithdrawal(ALICE)
     expectError(refused, 'no_claimable_withdrawal', ['vaultAddress'])
     expect(refused.body.details[0].issue).toContain(timeAt(firstEnd))
 
-    await passTime(held, WEEK / 2)
-    const second = await withdraw(held, { shares: '50000000' })
+    await passTime(vault, WEEK / 2)
+    const second = await withdraw(vault, { shares: '50000000' })
     expect(second.calls).toEqual([['cooldownShares', 50_000_000n]])
     expect(second.body.withdrawal).toMatchObject({
       shares: '50000000',
@@ -129,8 +129,8 @@ describe('A cooldown vault', () => {
       prolongs: { assets: '100000000', claimableAt: timeAt(firstEnd) },
     })
     const all = 100_000_000n + BigInt(second.body.withdrawal.assets)
-    const end = (await clockOf(held)) + WEEK
-    const both = await showBoth(service, held)
+    const end = (await clockOf(vault)) + WEEK
+    const both = await showBoth(service, vault)
     expect(both).toMatchObject({
       claimableAt: timeAt(end),
       amounts: { pendingAssets: `${all}`, pendingRedeemShares: `${BigInt(shares) + 50_000_000n}` },
@@ -138,21 +138,21 @@ describe('A cooldown vault', () => {
     })
     expect(BigInt(both.position.currentValue)).toBeGreaterThanOrEqual(1_077_777_770n)
 
-    await passTime(held, WEEK)
-    const over = await showBoth(service, held)
+    await passTime(vault, WEEK)
+    const over = await showBoth(service, vault)
     expect(over).toMatchObject({
       status: 'claimable',
       claimableAt: null,
       amounts: { pendingAssets: '0', claimableAssets: `${all}`, claimableShares: `${BigInt(shares) + 50_000_000n}` },
       withdrawals: [{ status: 'claimable' }, { status: 'claimable' }],
     })
-    const reply = await held.claimWithdrawal(ALICE)
+    const reply = await vault.claimWithdrawal(ALICE)
     expect(callsIn(reply)).toEqual([['unstake', ALICE.address]])
     expect(reply.body.claimable).toEqual({ assets: `${all}`, shares: null })
-    const before = await held.balanceOf(ALICE.address)
-    const paidBy = await claim(held)
-    expect((await held.balanceOf(ALICE.address)) - before).toBe(all)
-    const paid = await showBoth(service, held)
+    const before = await vault.balanceOf(ALICE.address)
+    const paidBy = await claim(vault)
+    expect((await vault.balanceOf(ALICE.address)) - before).toBe(all)
+    const paid = await showBoth(service, vault)
     expect(paid).toMatchObject({
       status: 'withdrawn',
       amounts: { pendingAssets: '0', pendingRedeemShares: '0', claimableAssets: '0' },
@@ -162,10 +162,10 @@ describe('A cooldown vault', () => {
       ],
       position: { totalWithdrawnAssets: `${all}` },
     })
-    expectError(await held.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
+    expectError(await vault.claimWithdrawal(ALICE), 'no_claimable_withdrawal')
 
-    const told = await listEvents(service, held.key)
-    expect(told.map(({ type }) => type)).toEqual([
+    const events = await listEvents(service, vault.key)
+    expect(events.map(({ type }) => type)).toEqual([
       'deposit.completed',
       'withdrawal.pending',
       'withdrawal.pending',
@@ -175,64 +175,66 @@ describe('A cooldown vault', () => {
       'withdrawal.completed',
     ])
     const [oldest, other] = paid.withdrawals
-    const completed = told.slice(-2).map(({ data }) => [data['withdrawalId'], data['assets'], data['transactionHash']])
+    const completed = events
+      .slice(-2)
+      .map(({ data }) => [data['withdrawalId'], data['assets'], data['transactionHash']])
     expect(completed).toEqual([
       [oldest.withdrawalId, '100000000', paidBy],
       [other.withdrawalId, `${all - 100_000_000n}`, paidBy],
     ])
-    expect(told.at(-1)?.data['entry']).toMatchObject({ status: 'completed', claimTransactionHash: paidBy })
+    expect(events.at(-1)?.data['entry']).toMatchObject({ status: 'completed', claimTransactionHash: paidBy })
   })
 
-  test('withdraws the maximum by shares', async ({ held }) => {
-    const { calls, body } = await withdraw(held, { max: true })
+  test('withdraws the maximum by shares', async ({ vault }) => {
+    const { calls, body } = await withdraw(vault, { max: true })
     expect(calls).toEqual([['cooldownShares', 1_000_000_000n]])
     expect(body.withdrawal).toMatchObject({ shares: '1000000000', isEstimate: false })
-    expect(await held.read('balanceOf', ALICE.address)).toBe(0n)
+    expect(await vault.read('balanceOf', ALICE.address)).toBe(0n)
   })
 
-  test('pays as ERC-4626 without a cooldown, and pays pending withdrawals immediately', async ({ service, held }) => {
-    await withdraw(held, { amount: '100000000' })
-    await sendToCooldownVault(held, ROLES.admin, 'setCooldownDuration', 0)
-    expect(await showBoth(service, held)).toMatchObject({
+  test('pays as ERC-4626 without a cooldown, and pays pending withdrawals immediately', async ({ service, vault }) => {
+    await withdraw(vault, { amount: '100000000' })
+    await sendToCooldownVault(vault, ROLES.admin, 'setCooldownDuration', 0)
+    expect(await showBoth(service, vault)).toMatchObject({
       status: 'claimable',
       amounts: { claimableAssets: '100000000' },
     })
-    const { body, calls } = await withdraw(held, { amount: '7000000' })
+    const { body, calls } = await withdraw(vault, { amount: '7000000' })
     expect([calls, body.isAsync]).toEqual([[['withdraw', 7_000_000n, ALICE.address, ALICE.address]], false])
-    await claim(held)
-    expect(await showBoth(service, held)).toMatchObject({
+    await claim(vault)
+    expect(await showBoth(service, vault)).toMatchObject({
       status: 'withdrawn',
       withdrawals: [{ status: 'completed' }, { status: 'completed', assets: '7000000' }],
       position: { totalWithdrawnAssets: '107000000' },
     })
   })
 
-  test('counts a payment to another account as paid to its user, not to that account', async ({ service, held }) => {
-    await withdraw(held, { amount: '100000000' })
-    await passTime(held, WEEK)
-    await showBoth(service, held)
-    await sendToCooldownVault(held, ALICE.address, 'unstake', BOB.address)
+  test('counts a payment to another account as paid to its user, not to that account', async ({ service, vault }) => {
+    await withdraw(vault, { amount: '100000000' })
+    await passTime(vault, WEEK)
+    await showBoth(service, vault)
+    await sendToCooldownVault(vault, ALICE.address, 'unstake', BOB.address)
     const paid = {
       status: 'withdrawn',
       withdrawals: [{ status: 'completed', amounts: { paidAssets: '100000000' }, claimTransactionHash: null }],
       position: { totalWithdrawnAssets: '100000000' },
     }
-    expect(await showBoth(service, held)).toMatchObject(paid)
-    expect(await show(service, held, BOB)).toMatchObject({ status: 'no_active_withdrawal', withdrawals: [] })
-    expect((await show(service, held, BOB)).position).toBeUndefined()
-    const told = await listEvents(service, held.key)
-    expect(told.map(({ type, data }) => [type, data['userAddress']])).toEqual(
+    expect(await showBoth(service, vault)).toMatchObject(paid)
+    expect(await show(service, vault, BOB)).toMatchObject({ status: 'no_active_withdrawal', withdrawals: [] })
+    expect((await show(service, vault, BOB)).position).toBeUndefined()
+    const events = await listEvents(service, vault.key)
+    expect(events.map(({ type, data }) => [type, data['userAddress']])).toEqual(
       ['deposit.completed', 'withdrawal.pending', 'withdrawal.claimable'].map((type) => [type, ALICE.address]),
     )
     // The job deletes its record of the paid request after the block of its last read has become final.
-    await recordAllBlocks(held.chain)
+    await recordAllBlocks(vault.chain)
     expect([...(await scanRecords(service)).keys()].filter((key) => key.includes(' OPEN#'))).toEqual([])
 
     // The next payment is smaller than the sum of all requests. The service cannot know which requests it pays.
-    await withdraw(held, { amount: '30000000' })
-    await passTime(held, WEEK)
-    await claim(held)
-    expect((await showBoth(service, held)).withdrawals).toMatchObject([
+    await withdraw(vault, { amount: '30000000' })
+    await passTime(vault, WEEK)
+    await claim(vault)
+    expect((await showBoth(service, vault)).withdrawals).toMatchObject([
       { status: 'completed', claimTransactionHash: null },
       { status: 'completed', assets: '30000000', claimTransactionHash: null },
     ])

@@ -139,7 +139,7 @@ describe('a deposit from another chain', () => {
       const journey = createDepositJourney(vault, service)
       const amount = journey.units('1234.567891')
       const [balance, pooled] = await Promise.all([ALICE.address, journey.pool].map(journey.balanceOf))
-      const [rate, held] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
+      const [rate, balanceBefore] = await Promise.all([rateOf(vault), vault.balanceOf(ALICE.address)])
 
       const { reply, receipts } = await sendOff(journey, amount)
       // The transfer must contain exactly the message for which the bridge quoted the fee.
@@ -188,7 +188,7 @@ describe('a deposit from another chain', () => {
 
       await journey.fill(receipts)
       await expectDeposited(vault, kind, output, rate)
-      expect(await vault.balanceOf(ALICE.address)).toBe(held)
+      expect(await vault.balanceOf(ALICE.address)).toBe(balanceBefore)
       expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
     },
   )
@@ -444,14 +444,14 @@ describe('fills of the bridge', () => {
       const journey = createDepositJourney(vault, service)
       const first = await sendOff(journey, 50_000_000n)
       const second = await sendOff(journey, 40_000_000n)
-      const [held, rate] = await Promise.all([vault.balanceOf(ALICE.address), rateOf(vault)])
+      const [balanceBefore, rate] = await Promise.all([vault.balanceOf(ALICE.address), rateOf(vault)])
 
       const setCode = (code: unknown) =>
         callRpc(vault.chain, [{ method: 'anvil_setCode', params: [vault.address, code] }])
       const [code] = await callRpc(vault.chain, [{ method: 'eth_getCode', params: [vault.address, 'latest'] }])
       await setCode('0x')
       await journey.fill(first.receipts)
-      expect(await vault.balanceOf(ALICE.address)).toBe(held + outputOf(first.reply))
+      expect(await vault.balanceOf(ALICE.address)).toBe(balanceBefore + outputOf(first.reply))
       expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: outputOf(first.reply) })
 
       await setCode(code)
@@ -467,10 +467,10 @@ describe('fills of the bridge', () => {
       const vault = await kind.open(service, { asset: 'USDT' })
       const journey = createDepositJourney(vault, service)
       const { reply, receipts } = await sendOff(journey, 50_000_000n)
-      const held = await vault.balanceOf(ALICE.address)
+      const balanceBefore = await vault.balanceOf(ALICE.address)
       await vault.act(ROLES.admin, 'pause')
       await journey.fill(receipts)
-      expect(await vault.balanceOf(ALICE.address)).toBe(held + outputOf(reply))
+      expect(await vault.balanceOf(ALICE.address)).toBe(balanceBefore + outputOf(reply))
       expect(await vault.read('balanceOf', ALICE.address)).toBe(0n)
       expect(await journey.leftAtHandler()).toEqual({ balance: 0n, allowance: 0n })
     },
@@ -478,15 +478,15 @@ describe('fills of the bridge', () => {
 })
 
 describe('round trips', () => {
-  async function countAsked(service: Service, bridge: SimulatedBridgeApi, vault: TestVault) {
+  async function countRoundTrips(service: Service, bridge: SimulatedBridgeApi, vault: TestVault) {
     const journey = createDepositJourney(vault, service)
     for (const wire of Object.values(service.rpc)) wire.reset()
     const { status } = await journey.ask(ALICE, 5_000_000n)
     expect(status).toBe(200)
-    const asked = (chainId: number) => service.rpc[chainId]?.bodies.length
+    const countRequests = (chainId: number) => service.rpc[chainId]?.bodies.length
     return {
-      source: asked(journey.source.chainId),
-      destination: asked(vault.chain.chainId),
+      source: countRequests(journey.source.chainId),
+      destination: countRequests(vault.chain.chainId),
       api: bridge.quotesFor(vault).length,
     }
   }
@@ -495,7 +495,7 @@ describe('round trips', () => {
     'A deposit into $kind takes two requests to the source, one to the destination and one to the bridge',
     async (kind, { service, bridge }) => {
       const vault = await kind.open(service, {})
-      expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 1 })
+      expect(await countRoundTrips(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 1 })
     },
   )
 
@@ -503,7 +503,7 @@ describe('round trips', () => {
     'A deposit into $kind takes a second quote, for the message of another operation',
     async (kind, { service, bridge }) => {
       const vault = await kind.open(service, {})
-      expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 2 })
+      expect(await countRoundTrips(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 2 })
       const [first, second] = bridge.quotesFor(vault).map(({ request }) => request.url.searchParams.get('message'))
       expect(first).not.toBe(second)
     },
@@ -513,7 +513,7 @@ describe('round trips', () => {
     const vault = await openYieldVault(service, { asset: 'USDT' })
     const journey = createDepositJourney(vault, service)
     await journey.approve(ALICE.address, 1n)
-    expect(await countAsked(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 1 })
+    expect(await countRoundTrips(service, bridge, vault)).toEqual({ source: 2, destination: 1, api: 1 })
     await journey.approve(ALICE.address, 0n)
   })
 
@@ -521,10 +521,10 @@ describe('round trips', () => {
     const vault = await openLagoonVault(service, { generation: '0.6' })
     const journey = createDepositJourney(vault, service)
     const wires = Object.values(service.rpc)
-    const { promise: bridgeAsked, resolve } = Promise.withResolvers<void>()
+    const { promise: bridgeRequested, resolve } = Promise.withResolvers<void>()
     for (const wire of wires) {
       wire.reset()
-      wire.hold = bridgeAsked
+      wire.hold = bridgeRequested
     }
     bridge.answer = async (reply) => {
       await expect.poll(() => wires.every(({ bodies }) => bodies.length > 0), { interval: 1 }).toBe(true)
@@ -702,10 +702,10 @@ test('A deposit in the coin is refunded in WETH', async ({ service }) => {
   const reply = await journey.askInCoin(ALICE, journey.units('2'))
   const receipts = await journey.send(ALICE, reply)
   expectSuccess(receipts)
-  const held = await journey.balanceOf(ALICE.address)
+  const balanceBefore = await journey.balanceOf(ALICE.address)
   const [relay] = await relayer.look({ transactionHash: receipts[0]?.transactionHash as Hash })
   if (!relay) throw new Error('No pool took the deposit')
   await relayer.expire(relay.deposit)
   await relayer.refund(relay.deposit)
-  expect(await journey.balanceOf(ALICE.address)).toBe(held + journey.units('2'))
+  expect(await journey.balanceOf(ALICE.address)).toBe(balanceBefore + journey.units('2'))
 })

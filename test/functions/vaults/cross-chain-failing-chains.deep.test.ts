@@ -163,7 +163,7 @@ describe('If the destination searches at most this many blocks at a time:', () =
     const ask = () => transfer.ask({ as: coldService })
     let reply = await ask()
     for (let question = 0; question < 10 && reply.status === 200; question += 1) reply = await ask()
-    for (const told of [reply, await ask()]) expectError(told, 'upstream_bad_answer')
+    for (const response of [reply, await ask()]) expectError(response, 'upstream_bad_answer')
   })
 
   test.for([
@@ -179,12 +179,12 @@ describe('If the destination searches at most this many blocks at a time:', () =
       await transfers.mine(BASE, 400)
       limit(wires.destination, blocks)
       let questions = 0
-      for (let isFound = false; !isFound && questions < most; questions += 1) {
+      for (let isCompleted = false; !isCompleted && questions < most; questions += 1) {
         for (const wire of Object.values(wires)) wire.bodies.length = 0
-        isFound = (await transfer.ask({ as: coldService })).body.status === 'completed'
-        const asked = Object.values(wires).flatMap(listRpcCalls)
-        expect(asked.length).toBeLessThanOrEqual(6)
-        expect(asked.flat().length).toBeLessThanOrEqual(8)
+        isCompleted = (await transfer.ask({ as: coldService })).body.status === 'completed'
+        const batches = Object.values(wires).flatMap(listRpcCalls)
+        expect(batches.length).toBeLessThanOrEqual(6)
+        expect(batches.flat().length).toBeLessThanOrEqual(8)
       }
       await transfer.shows('completed', { fill })
     },

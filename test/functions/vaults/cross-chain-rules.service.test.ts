@@ -41,7 +41,7 @@ const INTEGRATOR = '0x00c4'
 /** Age in seconds of a quote when the bridge's API returns it. */
 const OFFER_AGE = 300
 /** Returns the time at which the bridge's API returned the quote, in seconds since 1970 by the source chain's clock. */
-const madeAt = (offer: BridgeApiQuote) => Number(offer.timestamp) + OFFER_AGE
+const readQuoteTime = (offer: BridgeApiQuote) => Number(offer.timestamp) + OFFER_AGE
 
 /**
  * Runs tests with a deposit of USDC from Arbitrum into a synchronous vault on Base. Tests that change nothing in the
@@ -50,16 +50,16 @@ const madeAt = (offer: BridgeApiQuote) => Number(offer.timestamp) + OFFER_AGE
 const test = crossChainTest
   .extend('sharedVault', { scope: 'file' }, ({ sharedService }) => openYieldVault(sharedService))
   .extend('journey', ({ service, sharedVault }) => createDepositJourney(sharedVault, service))
-  .extend('sharedKnown', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
-    const { stop, ...known } = await startConfiguredService(sharedService, {
+  .extend('sharedConfigured', { scope: 'file' }, async ({ sharedService }, { onCleanup }) => {
+    const { stop, ...configured } = await startConfiguredService(sharedService, {
       bridge: { apiKey: API_KEY, integratorId: INTEGRATOR },
     })
     onCleanup(stop)
-    return known
+    return configured
   })
-  .extend('known', ({ service: _, sharedKnown }) => {
-    sharedKnown.bridge.answer = undefined
-    return sharedKnown
+  .extend('configured', ({ service: _, sharedConfigured }) => {
+    sharedConfigured.bridge.answer = undefined
+    return sharedConfigured
   })
   /**
    * Requests with an API key that may use 20 quotes for deposits in ten minutes. Each request names the address from
@@ -468,11 +468,11 @@ describe("a bridge's API that lies", () => {
 describe('an offer with a future time', () => {
   const MINUTE = 60
   test("An offer up to a minute ahead of the source chain gets the chain's time", async ({ journey, bridge }) => {
-    bridge.changeQuote((offer) => ({ ...offer, timestamp: `${madeAt(offer) + 50}` }))
+    bridge.changeQuote((offer) => ({ ...offer, timestamp: `${readQuoteTime(offer) + 50}` }))
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
     const { quoteTimestamp } = decodeBridgeDeposit(reply.body.operations[0].data)
-    expect(quoteTimestamp).toBe(madeAt(bridge.quoteBehind(reply).offer))
+    expect(quoteTimestamp).toBe(readQuoteTime(bridge.quoteBehind(reply).offer))
     expect(reply.body.quote.expiresAt).toBe(new Date((quoteTimestamp + 60 * MINUTE) * 1000).toISOString())
     // The pool refuses a quote time in the future. The transfer contains the chain's time, so the pool accepts it
     // although the offer's time is still in the future.
@@ -555,9 +555,9 @@ describe('quotes are metered', () => {
 
   test('A quote beyond the limit of one network is fetched for another', async ({ ask }) => {
     for (const amount of [1, 2, 3]) expectDeposit(await ask.toDeposit('203.0.113.1', amount))
-    const [refused, asked] = await Promise.all([ask.toDeposit('203.0.113.1', 4), ask.toDeposit('203.0.113.2', 4)])
+    const [refused, accepted] = await Promise.all([ask.toDeposit('203.0.113.1', 4), ask.toDeposit('203.0.113.2', 4)])
     expectRefusal(refused, 'address')
-    expectDeposit(asked)
+    expectDeposit(accepted)
   })
 
   test('The /64 of an IPv6 address is one network', async ({ ask }) => {
@@ -627,14 +627,16 @@ describe('requests to the bridge', () => {
     })
   })
 
-  test('Our key is sent as a bearer token', async ({ known: { service, bridge } }) => {
+  test('Our key is sent as a bearer token', async ({ configured: { service, bridge } }) => {
     const journey = createDepositJourney(await openYieldVault(service), service)
     const reply = await journey.ask(ALICE, AMOUNT)
     expectDeposit(reply)
     expect(bridge.quoteBehind(reply).request.headers.authorization).toBe(`Bearer ${API_KEY}`)
   })
 
-  test('Our key is in no response and no log, whatever the bridge does', async ({ known: { service, bridge } }) => {
+  test('Our key is in no response and no log, whatever the bridge does', async ({
+    configured: { service, bridge },
+  }) => {
     const { text, lines } = captureLogs()
     const journey = createDepositJourney(await openYieldVault(service), service)
     const replies: HttpReply[] = []
@@ -661,7 +663,7 @@ describe('requests to the bridge', () => {
   })
 
   test('Our integrator id follows the calldata, and the deposit still arrives', async ({
-    known: { service, bridge },
+    configured: { service, bridge },
   }) => {
     bridge.answer = undefined
     const vault = await openLagoonVault(service, { generation: '0.6', asset: 'USDT' })

@@ -679,12 +679,12 @@ describe('An unfilled transfer', () => {
         JSON.parse(request).some((one: { id: number; method: string }) => one.id === id && one.method === 'eth_getLogs')
       const items: { id: number; result: Record<string, unknown>[] }[] = JSON.parse(answer)
       // The node adds a false event before each real one. Only the false event has a block time.
-      const told = (log: Record<string, unknown>) => [
+      const addFalseLog = (log: Record<string, unknown>) => [
         { ...log, data: '0x', blockTimestamp: '0x1' },
         { ...log, blockTimestamp: undefined },
       ]
       return JSON.stringify(
-        items.map((item) => (isSearch(item.id) ? { ...item, result: item.result.flatMap(told) } : item)),
+        items.map((item) => (isSearch(item.id) ? { ...item, result: item.result.flatMap(addFalseLog) } : item)),
       )
     }
     await transfer.becomes('refunded', { final: true })

@@ -36,9 +36,9 @@ const test = base
     for (const { bodies } of Object.values(service.rpc)) bodies.length = 0
     service.table.tries.length = 0
     await work()
-    const asked = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
+    const countRequests = (chainId: number) => service.rpc[chainId]?.bodies.length ?? 0
     const writes = service.table.tries.filter(({ action }) => action === 'PutItem').length
-    return { source: asked(from), destination: asked(from === BASE ? ARBITRUM : BASE), writes }
+    return { source: countRequests(from), destination: countRequests(from === BASE ? ARBITRUM : BASE), writes }
   })
   .extend('twoHosts', async ({ service }, { onCleanup }) => {
     const { chains, rpcUrls, setRpcUrls } = service.backends
@@ -433,8 +433,8 @@ describe('A known source transaction that can no longer be mined', () => {
     for (const wire of wires) wire.bodies.length = 0
     expectStatus(await lost.ask({ as }), 'source_dropped', { hash, from: ARBITRUM, final: true })
     for (const side of [0, 1]) {
-      const asked = wires.filter((_, index) => index % 2 === side).flatMap(listRpcCalls)
-      expect(asked.flat().length).toBeLessThanOrEqual(8)
+      const batches = wires.filter((_, index) => index % 2 === side).flatMap(listRpcCalls)
+      expect(batches.flat().length).toBeLessThanOrEqual(8)
     }
   })
 
@@ -453,8 +453,8 @@ describe('A status request costs at most 8 calls in 6 requests:', () => {
   const costs = async (service: Transfers['service'], work: () => Promise<unknown>) => {
     for (const wire of Object.values(service.rpc)) wire.bodies.length = 0
     await work()
-    const asked = Object.values(service.rpc).flatMap(listRpcCalls)
-    return { requests: asked.length, calls: asked.flat().length }
+    const batches = Object.values(service.rpc).flatMap(listRpcCalls)
+    return { requests: batches.length, calls: batches.flat().length }
   }
 
   test('for an unfinished transfer 5 calls, and fewer once its source is final', async ({ service, transfers }) => {
@@ -496,14 +496,14 @@ describe('A status request costs at most 8 calls in 6 requests:', () => {
       [expired, 'refunded', {}],
     ] as const
     for (const [transfer, state, shown] of stages) {
-      let told = ''
+      let reportedState = ''
       let questions = 0
-      for (; questions < 8 && told !== state; questions += 1) {
+      for (; questions < 8 && reportedState !== state; questions += 1) {
         const { requests, calls } = await costs(service, async () => {
           const { status, body } = await transfer.ask({ as: coldService })
           // The node allows few blocks per event query, so the search takes several requests. Each must succeed.
           expect(status).toBe(200)
-          told = body.reason ?? body.status
+          reportedState = body.reason ?? body.status
         })
         expect(requests).toBeLessThanOrEqual(6)
         expect(calls).toBeLessThanOrEqual(8)

@@ -55,8 +55,8 @@ async function prepare(
 }
 
 async function findTransfer(transfers: Transfers, hash: Hash, amount?: bigint): Promise<Transfer> {
-  const made = await transfers.transfersIn(ARBITRUM, hash)
-  const transfer = made.find(({ deposit }) => amount === undefined || deposit.inputAmount === amount)
+  const opened = await transfers.transfersIn(ARBITRUM, hash)
+  const transfer = opened.find(({ deposit }) => amount === undefined || deposit.inputAmount === amount)
   if (!transfer) throw new Error('The pool took no such deposit')
   return transfer
 }
@@ -213,18 +213,18 @@ describe('In a bundle of two users', () => {
       replacedBy: null,
     })
     const fill = await transfers.relayer.fill((await findTransfer(transfers, hash, 111_000_000n)).deposit)
-    for (const [asked, more] of [
+    for (const [sourceHash, more] of [
       [byAlice, {}],
       [hash, { userAddress: alice.address }],
     ] as const) {
-      await pollStatus(service, asked, more)
-      const told = await pollStatus(service, asked, more)
-      expect(told).toMatchObject({
+      await pollStatus(service, sourceHash, more)
+      const status = await pollStatus(service, sourceHash, more)
+      expect(status).toMatchObject({
         status: 'completed',
         transactions: { source: hash, fill },
         inputAmount: '111000000',
       })
-      expect(kinds(told)).toEqual(['deposited', 'filled', 'vault_deposited'])
+      expect(kinds(status)).toEqual(['deposited', 'filled', 'vault_deposited'])
     }
     expect(await pollStatus(service, byBob)).toMatchObject({ status: 'bridging' })
   })
@@ -302,19 +302,24 @@ describe('A fill by other terms that the depositor signed later has the status o
     const token = transfers.tokenOf(BASE, 'USDC')
     const message = depositMessage({ token, vault: other.address, user: ALICE.address, entry: 'deposit' })
     await transfers.fillChanged(transfer.deposit, { message })
-    const told = await pollStatus(service, transfer.hash)
-    const amount = told.outputAmount
-    expect(told).toMatchObject({ status: 'completed', action: 'deposit', vaultAddress: other.address, protocol: null })
-    expect(told.events.at(-1)).toMatchObject({ kind: 'vault_deposited', account: ALICE.address, amount })
-    expect(BigInt(told.sharesReceived)).toBeGreaterThan(0n)
+    const status = await pollStatus(service, transfer.hash)
+    const amount = status.outputAmount
+    expect(status).toMatchObject({
+      status: 'completed',
+      action: 'deposit',
+      vaultAddress: other.address,
+      protocol: null,
+    })
+    expect(status.events.at(-1)).toMatchObject({ kind: 'vault_deposited', account: ALICE.address, amount })
+    expect(BigInt(status.sharesReceived)).toBeGreaterThan(0n)
   })
 
   test('to another recipient', async ({ service, transfers }) => {
     const transfer = await transfers.open()
     await transfers.fillChanged(transfer.deposit, { recipient: BOB.address })
-    const told = await pollStatus(service, transfer.hash)
-    expect(told).toMatchObject({ status: 'completed', action: 'none', recipient: BOB.address })
-    expect(told.statusDescription).toContain('another recipient')
+    const status = await pollStatus(service, transfer.hash)
+    expect(status).toMatchObject({ status: 'completed', action: 'none', recipient: BOB.address })
+    expect(status.statusDescription).toContain('another recipient')
   })
 
   test('with an emptied message the funds stay where any account can take them', async ({
@@ -324,15 +329,15 @@ describe('A fill by other terms that the depositor signed later has the status o
   }) => {
     const transfer = await transfers.open({ into: vault })
     const { fill } = await transfers.fillChanged(transfer.deposit, { message: '0x' })
-    const told = await pollStatus(service, transfer.hash)
-    expect(told).toMatchObject({
+    const status = await pollStatus(service, transfer.hash)
+    expect(status).toMatchObject({
       status: 'failed',
       reason: 'undelivered',
       terminal: true,
       recipient: null,
       transactions: { fill },
     })
-    expect(kinds(told)).toEqual(['deposited', 'sped_up', 'filled', 'undelivered'])
+    expect(kinds(status)).toEqual(['deposited', 'sped_up', 'filled', 'undelivered'])
   })
 })
 
@@ -356,17 +361,17 @@ describe('A refund among others of the same account', () => {
       const hashes = await transfers.refund([transfer.deposit, ...dusts], way)
       await transfers.finalise()
       for (let poll = 1; poll < (way === 'claimed' ? 4 : 2); poll += 1) await pollStatus(service, transfer.hash)
-      const told = await pollStatus(service, transfer.hash)
+      const status = await pollStatus(service, transfer.hash)
       const refund = { chainId: ARBITRUM, amount: '77000000' }
       if (way === 'deferred') {
-        expect(told).toMatchObject({
+        expect(status).toMatchObject({
           reason: 'expired',
           terminal: false,
           refund: { ...refund, claim: { chainId: ARBITRUM } },
         })
         await transfers.send(ARBITRUM, ALICE.address, {
-          target: told.refund.claim.to,
-          callData: told.refund.claim.data,
+          target: status.refund.claim.to,
+          callData: status.refund.claim.data,
         })
         await transfers.finalise()
         for (let poll = 0; poll < 3; poll += 1) await pollStatus(service, transfer.hash)
@@ -375,13 +380,13 @@ describe('A refund among others of the same account', () => {
           refund: { ...refund, claim: null },
         })
       } else {
-        expect(told).toMatchObject({
+        expect(status).toMatchObject({
           reason: 'refunded',
           terminal: true,
           final: true,
           refund: { ...refund, claim: null },
         })
-        expect(hashes).toContain(told.refund.txHash)
+        expect(hashes).toContain(status.refund.txHash)
       }
       expect(await pollStatus(service, other.hash)).toMatchObject({ status: 'failed', reason: 'expired', refund: null })
     },

@@ -86,10 +86,10 @@ const ASSETS = ['USDC', 'DAI'] as const
 
 type Journey = ReturnType<typeof createWithdrawalJourney<TestVault>>
 
-async function sendOff(journey: Journey, asked: object) {
+async function sendOff(journey: Journey, amountInput: object) {
   const { vault } = journey
   const before = await balances(journey)
-  const reply = await journey.ask(ALICE, asked)
+  const reply = await journey.ask(ALICE, amountInput)
   expect(reply).toMatchObject({ status: 200, body: { isCrossChain: true, isAsync: false } })
   const receipts = await vault.send(ALICE, reply)
   expectSuccess(receipts)
@@ -97,7 +97,7 @@ async function sendOff(journey: Journey, asked: object) {
   await journey.fill(receipts)
   const after = await balances(journey)
   expect(await journey.allowance(ALICE.address)).toBe(0n)
-  return { reply, receipts, kept: after.here - before.here, arrived: after.there - before.there }
+  return { reply, receipts, remainder: after.here - before.here, arrived: after.there - before.there }
 }
 
 async function balances({ vault, arrivedFor }: Journey) {
@@ -130,17 +130,17 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
     const journey = createWithdrawalJourney(vault, service)
     const third = (await sharesOf(vault)) / 3n
     const amount = vault.units('100.000001')
-    for (const asked of [{ shares: `${third}` }, { amount: `${amount}` }, { max: true }]) {
-      const had = await sharesOf(vault)
-      const { reply, kept, arrived } = await sendOff(journey, asked)
+    for (const amountInput of [{ shares: `${third}` }, { amount: `${amount}` }, { max: true }]) {
+      const sharesBefore = await sharesOf(vault)
+      const { reply, remainder, arrived } = await sendOff(journey, amountInput)
       const { approval, operations, quote, withdrawal } = reply.body
       const { offer } = bridge.quoteBehind(reply)
       const output = BigInt(offer.outputAmount)
       const sent = BigInt(quote.inputAmount)
-      expect({ kept, arrived }).toEqual({ kept: BigInt(withdrawal.remainder), arrived: output })
-      expect(sent + kept).toBe(BigInt(withdrawal.assets) + BigInt(withdrawal.claimedAssets))
-      expect(sent).toBe('amount' in asked ? amount : BigInt(withdrawal.assets))
-      expect(`${had - (await sharesOf(vault))}`).toBe(withdrawal.shares)
+      expect({ remainder, arrived }).toEqual({ remainder: BigInt(withdrawal.remainder), arrived: output })
+      expect(sent + remainder).toBe(BigInt(withdrawal.assets) + BigInt(withdrawal.claimedAssets))
+      expect(sent).toBe('amount' in amountInput ? amount : BigInt(withdrawal.assets))
+      expect(`${sharesBefore - (await sharesOf(vault))}`).toBe(withdrawal.shares)
       expect(withdrawal.isEstimate).toBe(false)
 
       expect(approval).toHaveLength(1)
@@ -167,8 +167,8 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
   test('An instant withdrawal from Lagoon 0.6 demands at least the amount sent to the bridge', async ({ service }) => {
     const vault = await atOnce.open(service)
     const journey = createWithdrawalJourney(vault, service)
-    for (const asked of [{ shares: '20000000000000000000' }, { max: true }, { amount: '20000000' }]) {
-      const { body } = await journey.ask(ALICE, asked)
+    for (const amountInput of [{ shares: '20000000000000000000' }, { max: true }, { amount: '20000000' }]) {
+      const { body } = await journey.ask(ALICE, amountInput)
       expect(`${argumentOf(body.operations[0], 2)}`).toBe(body.quote.inputAmount)
     }
   })
@@ -180,8 +180,8 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
     // The false bytecode returns 4,000 USDC as the result of every call and pays nothing.
     const lie = `0x63${(4_000_000_000).toString(16)}5f5260205ff3`
     await callRpc(vault.chain, [{ method: 'anvil_setCode', params: [vault.address, lie] }])
-    for (const asked of [{ shares: '1000000' }, { amount: `${vault.units('100')}` }]) {
-      expectError(await journey.ask(ALICE, asked), 'amount_too_low_for_bridge')
+    for (const amountInput of [{ shares: '1000000' }, { amount: `${vault.units('100')}` }]) {
+      expectError(await journey.ask(ALICE, amountInput), 'amount_too_low_for_bridge')
     }
   })
 
@@ -202,9 +202,9 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
     expect(some.body.withdrawal.remainder).toBe(some.body.withdrawal.claimedAssets)
     expect(BigInt(some.body.withdrawal.claimedAssets)).toBeGreaterThan(0n)
 
-    const { reply, kept, arrived } = await sendOff(journey, { max: true })
+    const { reply, remainder, arrived } = await sendOff(journey, { max: true })
     expect(reply.body.operations).toHaveLength(4)
-    expect({ kept, arrived: `${arrived}` }).toEqual({ kept: 0n, arrived: reply.body.quote.outputAmount })
+    expect({ remainder, arrived: `${arrived}` }).toEqual({ remainder: 0n, arrived: reply.body.quote.outputAmount })
     expect(await sharesOf(vault)).toBe(0n)
   })
 
@@ -217,8 +217,11 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
       const amount = from === BNB.CHAIN ? 50_000_000_000_000_000_001n : 50_000_001n
       await vault.mint(ALICE.address, amount)
       expectSuccess(await vault.send(ALICE, await vault.deposit(ALICE, amount)))
-      const { reply, kept, arrived } = await sendOff(createWithdrawalJourney(vault, service, to), { max: true })
-      expect({ kept, arrived }).toEqual({ kept: 0n, arrived: BigInt(bridge.quoteBehind(reply).offer.outputAmount) })
+      const { reply, remainder, arrived } = await sendOff(createWithdrawalJourney(vault, service, to), { max: true })
+      expect({ remainder, arrived }).toEqual({
+        remainder: 0n,
+        arrived: BigInt(bridge.quoteBehind(reply).offer.outputAmount),
+      })
       expect(reply.body.quote.inputAmount).toBe(`${amount}`)
     }
   })
@@ -243,7 +246,7 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
 
 describe('An unsupported destination', () => {
   const SHARES = { shares: '1000000' }
-  const asked = ({ rpc }: Service) => Object.values(rpc).flatMap(({ bodies }) => bodies).length
+  const countRpcRequests = ({ rpc }: Service) => Object.values(rpc).flatMap(({ bodies }) => bodies).length
 
   test.for([
     { chain: 'Gnosis, where the bridge does not go', dstChainId: 100, fields: undefined },
@@ -252,7 +255,7 @@ describe('An unsupported destination', () => {
   ])('$chain is no destination chain', async ({ dstChainId, fields }, { service, journey }) => {
     for (const wire of Object.values(service.rpc)) wire.reset()
     expectError(await journey.ask(ALICE, SHARES, { dstChainId }), 'unsupported_destination_chain', fields)
-    expect(asked(service)).toBe(0)
+    expect(countRpcRequests(service)).toBe(0)
   })
 
   test.for([
@@ -263,7 +266,7 @@ describe('An unsupported destination', () => {
   ])('$token is no destination token', async ({ dstToken }, { service, journey }) => {
     for (const wire of Object.values(service.rpc)) wire.reset()
     expectError(await journey.ask(ALICE, SHARES, { dstToken }), 'unsupported_destination_token')
-    expect(asked(service)).toBe(0)
+    expect(countRpcRequests(service)).toBe(0)
   })
 
   test("Another token on the vault's own chain is no destination either", async ({ journey }) => {
@@ -301,8 +304,8 @@ describe('A vault without instant withdrawals', () => {
       const vault = await openLagoonWithShares(service, generation)
       const journey = createWithdrawalJourney(vault, service)
       const shares = { shares: '20000000000000000000' }
-      for (const asked of [shares, { amount: '20000000' }, { max: true }]) {
-        expectError(await journey.ask(ALICE, asked), 'cross_chain_not_available', ['dstChainId'])
+      for (const amountInput of [shares, { amount: '20000000' }, { max: true }]) {
+        expectError(await journey.ask(ALICE, amountInput), 'cross_chain_not_available', ['dstChainId'])
       }
       expect((await vault.withdraw(ALICE, shares)).body).toMatchObject({ isAsync: true, isCrossChain: false })
     },
@@ -323,8 +326,8 @@ describe('The limits of the bridge', () => {
     expectError(await journey.ask(ALICE, { amount: '250000' }), 'amount_too_low_for_bridge', ['amount'])
     bridge.changeQuote((offer) => ({ ...offer, limits: { ...(offer['limits'] as object), maxDeposit: '19999999' } }))
     // The error must name an amount that works, also if the request named shares or the maximum.
-    for (const asked of [{ amount: '20000000' }, { shares: '20000000' }, { max: true }]) {
-      const reply = await journey.ask(ALICE, asked)
+    for (const amountInput of [{ amount: '20000000' }, { shares: '20000000' }, { max: true }]) {
+      const reply = await journey.ask(ALICE, amountInput)
       expectError(reply, 'amount_too_high_for_bridge', ['amount'])
       expect((await journey.ask(ALICE, { amount: `${parseAmountLimits(reply).atMost}` })).body.quote.inputAmount).toBe(
         '19999999',

@@ -335,8 +335,8 @@ describe('a vault whose code changes while the service runs', () => {
       'redeemEpochId',
     ]
     expect([...missing].sort()).toEqual(hidden.sort())
-    const { missing: _, ...told } = before
-    expect(state).toEqual({ ...told, ...Object.fromEntries(hidden.map((name) => [name, null])) })
+    const { missing: _, ...otherState } = before
+    expect(state).toEqual({ ...otherState, ...Object.fromEntries(hidden.map((name) => [name, null])) })
 
     expectError(await vault.deposit(ALICE, AMOUNT), 'unsupported_vault_version')
     const status = await vault.status(ALICE)
@@ -365,13 +365,13 @@ describe('a vault whose code changes while the service runs', () => {
       expectError(reply, 'upstream_bad_answer')
     }
     const key = await service.createClient([{ chainId: 8453, address: other.address }])
-    const alone = await service.call('GET', '/defi-vaults/v1/vaults', { key })
+    const reply = await service.call('GET', '/defi-vaults/v1/vaults', { key })
     const list = await vault.list()
     expect(list.status).toBe(200)
     expect(list.body.data).toMatchObject([{ poolAddress: vault.address, stateAsOf: { stale: false } }])
     expect(list.body.data[0].vaultState).toHaveProperty('totalAssets', null)
     expect(list.body.data[0].vaultState.missing).toContain('totalAssets')
-    expect(alone.body.data[0].vaultState.missing).toEqual([])
+    expect(reply.body.data[0].vaultState.missing).toEqual([])
   })
 
   test('A synchronous vault without code is a bad upstream response, and does not break the list', async ({

@@ -82,14 +82,14 @@ describe('A user that is a contract of the vault or of the bridge is refused', (
     ['cancel', {}],
   ] as const
 
-  test.for(PREPARATIONS)('for %s with %o', async ([name, asked], { service, chain, usdc, asyncVault }) => {
+  test.for(PREPARATIONS)('for %s with %o', async ([name, fields], { service, chain, usdc, asyncVault }) => {
     const there = service.backends.chains.find(({ chainId }) => chainId === ARBITRUM)
     const token = there?.tokens.find(({ symbol }) => symbol === 'USDC')?.address
-    const isAcross = 'srcChainId' in asked || 'dstChainId' in asked
+    const isAcross = 'srcChainId' in fields || 'dstChainId' in fields
     const ask = (userAddress: unknown) => {
       const amount = name === 'deposit' || name === 'withdraw' ? { amount: '1000000' } : {}
-      const other = 'srcChainId' in asked ? { srcToken: token } : 'dstChainId' in asked ? { dstToken: token } : {}
-      const request = { vaultAddress: asyncVault, userAddress, ...amount, ...asked, ...other }
+      const other = 'srcChainId' in fields ? { srcToken: token } : 'dstChainId' in fields ? { dstToken: token } : {}
+      const request = { vaultAddress: asyncVault, userAddress, ...amount, ...fields, ...other }
       return service.call('POST', `/defi-vaults/v1/defi/vault/${name}`, { body: request })
     }
     const contracts = [asyncVault, usdc, HANDLER, POOLS[chain.chainId], ...(isAcross ? [token, POOLS[ARBITRUM]] : [])]
@@ -484,11 +484,11 @@ describe('A route', () => {
     '%s responds to HEAD like GET with only the headers, or refuses it',
     async ([path], { service }) => {
       for (const key of [service.apiKey, null]) {
-        const [head, asked] = [await service.call('HEAD', path, { key }), await service.call('GET', path, { key })]
+        const [head, get] = [await service.call('HEAD', path, { key }), await service.call('GET', path, { key })]
         expect(head.body).toBeUndefined()
-        expect(head.status).toBe(asked.status)
+        expect(head.status).toBe(get.status)
         for (const name of ['content-type', 'cache-control', 'retry-after', 'allow'])
-          expect(head.headers.get(name)).toBe(asked.headers.get(name))
+          expect(head.headers.get(name)).toBe(get.headers.get(name))
         expect(head.headers.get('x-request-id')).toMatch(/./)
       }
     },

@@ -242,9 +242,9 @@ function applyLies(service: Service, { views, words, simulation }: Lies): void {
   const answers = new Map(Object.entries(views).map(([view, answer]) => [toFunctionSelector(view), ANSWERS[answer]]))
   const aggregate = createReturnDataChange((data, selector) => {
     if (selector === STORAGE) {
-      const told = data.slice(2).match(/.{64}/g) ?? []
-      for (const { index, value } of words) if (index < told.length) told[index] = word(value).slice(2)
-      return `0x${told.join('')}`
+      const storageWords = data.slice(2).match(/.{64}/g) ?? []
+      for (const { index, value } of words) if (index < storageWords.length) storageWords[index] = word(value).slice(2)
+      return `0x${storageWords.join('')}`
     }
     return answers.get(selector as Hex) ?? data
   })
@@ -304,13 +304,13 @@ function expectOwn({ body }: HttpReply, vault: { address: Address; share: Addres
 
 describe('a vault that returns arbitrary data', { timeout: 900_000 }, () => {
   test('gets only responses that the contracts declare, and only calldata of the user', async ({ service, stages }) => {
-    const asked = fc.record({
+    const scenarios = fc.record({
       stage: fc.nat(stages.length - 1),
       of: fc.constantFrom(ALICE, ALICE, ALICE, BOB),
       endpoint: fc.nat(16),
       lies,
     })
-    const property = fc.asyncProperty(asked, async ({ stage, of, endpoint, lies }) => {
+    const property = fc.asyncProperty(scenarios, async ({ stage, of, endpoint, lies }) => {
       const vault = stages[stage] as Stage
       const endpoints = endpointsOf(vault.address, of.address)
       const { contract, method, path, body } = endpoints[endpoint % endpoints.length] as Endpoint

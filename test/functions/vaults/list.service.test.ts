@@ -299,9 +299,9 @@ describe('The list', () => {
           await service.call('GET', LIST, { key }),
           await service.call('GET', `/defi-vaults/v1/vault/${address}`, { key }),
         ]
-        const { evidence: _, ...alone } = vault
-        expect(list.data).toEqual([alone])
-        const { vaultState, totalAssets } = alone
+        const { evidence: _, ...listed } = vault
+        expect(list.data).toEqual([listed])
+        const { vaultState, totalAssets } = listed
         return vaultState ?? { totalAssets, missing: totalAssets === null ? ['totalAssets'] : [] }
       }
       const whole = await read()
@@ -379,8 +379,8 @@ describe('Pages and filters', () => {
         places: placesOf(meant),
         totalRecords: meant.length,
       })
-      const asked = Object.keys(service.rpc).filter((id) => service.rpc[Number(id)]?.bodies.length === 1)
-      expect(new Set(asked)).toEqual(new Set(meant.map((vault) => `${vault['chainId']}`)))
+      const chainIds = Object.keys(service.rpc).filter((id) => service.rpc[Number(id)]?.bodies.length === 1)
+      expect(new Set(chainIds)).toEqual(new Set(meant.map((vault) => `${vault['chainId']}`)))
     }
   })
 
@@ -493,9 +493,9 @@ describe('The value in US dollars', () => {
     await putPrices(service, 2, undefined)
     const { data: unsorted } = await ask(service)
     const values = (body: { data: Listed[] }) => body.data.map(({ totalAssetsUsd }) => totalAssetsUsd)
-    const known = values({ data: unsorted }).filter((value) => value !== null)
+    const numbers = values({ data: unsorted }).filter((value) => value !== null)
     const unknown = values({ data: unsorted }).filter((value) => value === null)
-    const descending = known.toSorted((left, right) => right - left)
+    const descending = numbers.toSorted((left, right) => right - left)
     expect(values(await ask(service, { sort: 'totalAssetsUsd' }))).toEqual([...descending, ...unknown])
     const ascending = await ask(service, { sort: 'totalAssetsUsd', order: 'asc' })
     expect(values(ascending)).toEqual([...descending.toReversed(), ...unknown])
@@ -507,13 +507,13 @@ describe('The value in US dollars', () => {
         .map(({ poolId }: Listed) => poolId),
     )
     expect(least.totalRecords).toBe(least.data.length)
-    expect((await ask(service, { minTotalAssetsUsd: '0' })).data).toHaveLength(known.length)
+    expect((await ask(service, { minTotalAssetsUsd: '0' })).data).toHaveLength(numbers.length)
   })
 
   test('can move between two pages, and each vault still appears once', async ({ service }) => {
     await putPrices(service, 2, 1)
     const all = (await ask(service)).data.map(({ poolId }: Listed) => poolId)
-    const seen: string[] = []
+    const poolIds: string[] = []
     let cursor: string | null = null
     for (let number = 0; number === 0 || cursor !== null; number += 1) {
       const page: HttpReply['body'] = await ask(service, {
@@ -521,12 +521,12 @@ describe('The value in US dollars', () => {
         ...(cursor !== null && { cursor }),
       })
       expect(page.totalRecords).toBe(all.length)
-      seen.push(...page.data.map(({ poolId }: Listed) => poolId))
+      poolIds.push(...page.data.map(({ poolId }: Listed) => poolId))
       cursor = page.nextCursor
       // The new prices reverse the order of the vaults, so the last vault becomes the first.
       await putPrices(service, number % 2 === 0 ? 0.001 : 2, number % 2 === 0 ? 1000 : 1)
     }
-    expect(seen.toSorted()).toEqual(all.toSorted())
+    expect(poolIds.toSorted()).toEqual(all.toSorted())
   })
 
   test('does not affect a list by name, which reads the chains only for its page', async ({ service }) => {

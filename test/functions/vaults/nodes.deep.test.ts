@@ -114,11 +114,11 @@ async function prepare(service: Service) {
   return {
     async ask(of: Service, endpoints: readonly Endpoint[] = ENDPOINTS): Promise<Replies> {
       of.pass(0.5)
-      const asked = endpoints.map(async (endpoint) => {
+      const entries = endpoints.map(async (endpoint) => {
         const [method, path, body] = requests[endpoint]
         return [endpoint, await of.call(method, path, { key, ...(body && { body }) })] as const
       })
-      return Object.fromEntries(await Promise.all(asked)) as Replies
+      return Object.fromEntries(await Promise.all(entries)) as Replies
     },
   }
 }
@@ -184,13 +184,13 @@ function compareReplies(endpoint: Endpoint, reply: HttpReply, truth: HttpReply):
   if (reply.status !== truth.status) return `wrong: ${reply.status} ${JSON.stringify(reply.body)}`
   if (Object.keys(reply.body.errors ?? {}).length > 0 || hasStale(reply.body))
     return 'right but for what it names in errors'
-  const [found, expected] = [stripTimes(endpoint, reply), stripTimes(endpoint, truth)]
-  return found === expected ? 'right' : `wrong: ${difference(found, expected)}`
+  const [actual, expected] = [stripTimes(endpoint, reply), stripTimes(endpoint, truth)]
+  return actual === expected ? 'right' : `wrong: ${difference(actual, expected)}`
 }
 
-function difference(found: string, expected: string): string {
-  const at = Array.from(found).findIndex((character, index) => character !== expected[index])
-  return `${found.slice(Math.max(0, at - 60), at + 60)} instead of ${expected.slice(at, at + 60)}`
+function difference(actual: string, expected: string): string {
+  const at = Array.from(actual).findIndex((character, index) => character !== expected[index])
+  return `${actual.slice(Math.max(0, at - 60), at + 60)} instead of ${expected.slice(at, at + 60)}`
 }
 
 function hasStale(body: { data?: { stateAsOf?: { stale: boolean } | null }[] }): boolean {
@@ -260,8 +260,8 @@ describe('At a node such as', { retry: 1 }, () => {
     '%s no reply trusts the node or follows its redirect',
     async ([name], { behind, stage, truth }) => {
       const replies = await stage.ask(await behind(name))
-      const told = verdicts(replies, truth)
-      for (const endpoint of ENDPOINTS) expect(told[endpoint]).toMatch(/^typed error$|errors$/)
+      const verdictOf = verdicts(replies, truth)
+      for (const endpoint of ENDPOINTS) expect(verdictOf[endpoint]).toMatch(/^typed error$|errors$/)
     },
   )
 

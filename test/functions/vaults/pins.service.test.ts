@@ -80,11 +80,11 @@ async function beaconOf(service: Service) {
   const vault = await openLagoonVault(service, { generation: '0.5', hasBeacon: true })
   const [word] = await rpc(vault, 'eth_getStorageAt', vault.address, slotOf('eip1967.proxy.beacon'), 'latest')
   const beacon = addressIn(word)
-  const told = async () =>
+  const readImplementation = async () =>
     addressIn((await rpc(vault, 'eth_call', { to: beacon, data: toFunctionSelector('implementation()') }, 'latest'))[0])
-  const good = await told()
+  const good = await readImplementation()
   await vault.upgrade('0.5.1')
-  return { vault, beacon, good, evil: await told() }
+  return { vault, beacon, good, evil: await readImplementation() }
 }
 
 /** Builds the bytecode of a proxy. It delegates all calls to the contract whose address is in this storage slot. */
@@ -279,7 +279,7 @@ test('A deposit from another chain into a changed vault is refused', async ({ se
 describe('Once the job has seen that a vault has changed,', () => {
   const listed = async (service: Service, vault: TestVault, key = vault.key) =>
     (await (await startNewContainers(service)).service.call('GET', '/defi-vaults/v1/vaults', { key })).body.data[0]
-  const hasChanged = async (...asked: Parameters<typeof listed>) => (await listed(...asked)).hasChanged
+  const hasChanged = async (...args: Parameters<typeof listed>) => (await listed(...args)).hasChanged
 
   test('the vault keeps the time of its last confirmation', async ({ service }) => {
     const vault = await openPinned(service, openLagoonVault(service, { generation: '0.5' }))
@@ -376,8 +376,8 @@ describe('The first reported block of a vault needs two nodes: add-vault with on
     const names = ['convertToAssets(uint256)', 'maxDeposit(address)', 'balanceOf(address)'] as const
     const [price, ...others] = names.map((name) => toFunctionSelector(name).slice(2)) as [string, ...string[]]
     const ofPrice: ResultChange = (result, call) => {
-      const asked = JSON.stringify(call.params)
-      return asked.includes(price) && !others.some((other) => asked.includes(other)) ? inCall(result, call) : result
+      const params = JSON.stringify(call.params)
+      return params.includes(price) && !others.some((other) => params.includes(other)) ? inCall(result, call) : result
     }
     const ofHead: ResultChange = (result, { method, params: [block] }) =>
       method === 'eth_getBlockByNumber' && block === 'latest'
@@ -392,8 +392,8 @@ describe('The first reported block of a vault needs two nodes: add-vault with on
         await operate(service, 'remove-vault', ...of)
         const said = await operate(adminAt(service, ...nodes), 'add-vault', ...of, '--first-block', '1')
         const [progress] = await recordsOf(service).getProgress([{ chainId: BASE, address: vault.address }])
-        const told = said.includes('Pinned since') ? progress?.eventsAfter : said.split('.')[0]
-        expect([Number(head), 'Nodes disagree']).toContain(told)
+        const outcome = said.includes('Pinned since') ? progress?.eventsAfter : said.split('.')[0]
+        expect([Number(head), 'Nodes disagree']).toContain(outcome)
       }
     }
   })

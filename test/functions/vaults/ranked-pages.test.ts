@@ -27,15 +27,15 @@ describe('The pages of a sorted list', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 1, max: 9 }), moments, (count, limit, moving) => {
         const vaults = Array.from({ length: count }, (_, index) => vaultAt(index))
-        const seen: string[] = []
+        const listed: string[] = []
         let cursor: string | undefined
         for (let number = 0; number === 0 || cursor !== undefined; number += 1) {
-          const found = page(vaults.toReversed(), moving[number % moving.length] ?? [], cursor, limit)
-          seen.push(...addressesOf(found.onPage))
-          expect(found.page).toMatchObject({ totalRecords: count, hasMore: seen.length < count })
-          cursor = found.page.nextCursor ?? undefined
+          const result = page(vaults.toReversed(), moving[number % moving.length] ?? [], cursor, limit)
+          listed.push(...addressesOf(result.onPage))
+          expect(result.page).toMatchObject({ totalRecords: count, hasMore: listed.length < count })
+          cursor = result.page.nextCursor ?? undefined
         }
-        expect(seen.toSorted()).toEqual(vaults.map(({ address }) => address).toSorted())
+        expect(listed.toSorted()).toEqual(vaults.map(({ address }) => address).toSorted())
       }),
     )
   })

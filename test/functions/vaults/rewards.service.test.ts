@@ -32,10 +32,10 @@ const test = base
     return merkl
   })
 
-let made = 0
+let accountCount = 0
 async function someAccount({ backends }: Service): Promise<Address> {
-  made += 1
-  const account = getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))
+  accountCount += 1
+  const account = getAddress(pad(toHex(0xacc0000000 + accountCount), { size: 20 }))
   for (const chain of backends.chains) {
     await callRpc(chain, [
       { method: 'anvil_impersonateAccount', params: [account] },
@@ -113,7 +113,7 @@ describe('Rewards', () => {
     ])
     expect(body.evidence).toMatchObject([{ chainId: BASE, nodes: 1 }])
 
-    const asked = merkl.requests.length
+    const requestsBefore = merkl.requests.length
     const reply = await claim(service, account)
     expect(reply).toMatchObject({
       status: 200,
@@ -130,7 +130,7 @@ describe('Rewards', () => {
     const after = await list(service, account)
     expect(after.body.rewards).toMatchObject([{ amount: '0', pending: '7', claimed: `${amount}` }])
     expectRefusal(await claim(service, account), 'not_yet_claimable')
-    expect(merkl.requests.length - asked).toBe(0)
+    expect(merkl.requests.length - requestsBefore).toBe(0)
   })
 
   test('of a tree in dispute are pending, with the time when they become claimable', async ({ service }) => {
@@ -238,11 +238,11 @@ describe('A claim calls', () => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [rewardOf(service, account, UNIT)])
     await list(service, account)
-    const asked = merkl.requests.length
+    const requestsBefore = merkl.requests.length
     wireOf(service.rpc).reset()
     expect((await claim(service, account)).status).toBe(200)
     expect(methodsOf(service)).toEqual([['eth_call', 'eth_getBlockByNumber', 'eth_simulateV1']])
-    expect(merkl.requests.length).toBe(asked)
+    expect(merkl.requests.length).toBe(requestsBefore)
   })
 
   test('a host once more if a token is left out, so two hosts eight times', async ({ service }) => {

@@ -68,7 +68,7 @@ async function withdraw(vault: TestVault, amount: object, calls: readonly string
   expectSuccess(receipts)
   expectFairGas(reply, receipts)
   return {
-    told: reply.body.withdrawal,
+    withdrawal: reply.body.withdrawal,
     isAsync: reply.body.isAsync,
     paid: (await vault.balanceOf(ALICE.address)) - assets,
     spent: shares - (await sharesOf(vault)),
@@ -88,8 +88,8 @@ describe('an open vault that pays after settlement', () => {
     async ({ generation, asset }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
       const shares = (await sharesOf(vault)) / 3n
-      const { told, isAsync, spent } = await withdraw(vault, { shares: `${shares}` }, ['requestRedeem'])
-      expect({ isAsync, shares: told.shares, isEstimate: told.isEstimate }).toEqual({
+      const { withdrawal, isAsync, spent } = await withdraw(vault, { shares: `${shares}` }, ['requestRedeem'])
+      expect({ isAsync, shares: withdrawal.shares, isEstimate: withdrawal.isEstimate }).toEqual({
         isAsync: true,
         shares: `${shares}`,
         isEstimate: true,
@@ -99,8 +99,8 @@ describe('an open vault that pays after settlement', () => {
       await vault.settle()
       const before = await vault.balanceOf(ALICE.address)
       await vault.act(ALICE.address, 'redeem', shares, ALICE.address, ALICE.address)
-      expect(`${(await vault.balanceOf(ALICE.address)) - before}`).toBe(told.assets)
-      expect(told.fee === '0').toBe(generation !== '0.6')
+      expect(`${(await vault.balanceOf(ALICE.address)) - before}`).toBe(withdrawal.assets)
+      expect(withdrawal.fee === '0').toBe(generation !== '0.6')
     },
   )
 
@@ -109,15 +109,15 @@ describe('an open vault that pays after settlement', () => {
     async ({ generation, asset }, { service }) => {
       const vault = await openVaultWithShares(service, { generation, asset, ...(generation === '0.6' && FEES) })
       const amount = vault.units('123.456789')
-      const { told, spent } = await withdraw(vault, { amount: `${amount}` }, ['requestRedeem'])
-      expect({ assets: BigInt(told.assets) >= amount, shares: told.shares }).toEqual({
+      const { withdrawal, spent } = await withdraw(vault, { amount: `${amount}` }, ['requestRedeem'])
+      expect({ assets: BigInt(withdrawal.assets) >= amount, shares: withdrawal.shares }).toEqual({
         assets: true,
         shares: `${spent}`,
       })
       await vault.settle()
       const before = await vault.balanceOf(ALICE.address)
       await vault.act(ALICE.address, 'redeem', spent, ALICE.address, ALICE.address)
-      expect(`${(await vault.balanceOf(ALICE.address)) - before}`).toBe(told.assets)
+      expect(`${(await vault.balanceOf(ALICE.address)) - before}`).toBe(withdrawal.assets)
     },
   )
 
@@ -128,10 +128,10 @@ describe('an open vault that pays after settlement', () => {
       await vault.request(ALICE.address, vault.units('50'))
       await vault.settle()
       const calls = generation === '0.1' ? ['deposit', 'requestRedeem'] : ['claimSharesAndRequestRedeem']
-      const { told } = await withdraw(vault, { max: true }, calls)
+      const { withdrawal } = await withdraw(vault, { max: true }, calls)
       expect(await sharesOf(vault)).toBe(0n)
       expect(await claimable(vault)).toBe(0n)
-      expect(`${await vault.read('pendingRedeemRequest', 0n, ALICE.address)}`).toBe(told.shares)
+      expect(`${await vault.read('pendingRedeemRequest', 0n, ALICE.address)}`).toBe(withdrawal.shares)
     },
   )
 
@@ -141,9 +141,9 @@ describe('an open vault that pays after settlement', () => {
       const vault = await openVaultWithShares(service, { generation })
       await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
       await vault.settle()
-      const { told, paid } = await withdraw(vault, { shares: '2000000000000000000' }, ['requestRedeem'])
+      const { withdrawal, paid } = await withdraw(vault, { shares: '2000000000000000000' }, ['requestRedeem'])
       expect(paid).toBeGreaterThan(0n)
-      expect(told.claimedAssets).toBe(`${paid}`)
+      expect(withdrawal.claimedAssets).toBe(`${paid}`)
     },
   )
 })
@@ -161,12 +161,17 @@ describe('a vault with instant withdrawals', () => {
       await vault.settleForADay(vault.units('1.234567'))
       const third = (await sharesOf(vault)) / 3n
       const amount = vault.units('100.000001')
-      for (const asked of [{ shares: `${third}` }, { amount: `${amount}` }, { max: true }]) {
-        const { told, paid, spent, isAsync } = await withdraw(vault, asked, ['syncRedeem'])
-        expect({ isAsync, isEstimate: told.isEstimate }).toEqual({ isAsync: false, isEstimate: false })
-        expect({ assets: told.assets, shares: told.shares }).toEqual({ assets: `${paid}`, shares: `${spent}` })
-        if ('amount' in asked) expect(paid).toBe(amount)
-        expect([told.fee, told.haircut].map((kept) => kept !== '0')).toEqual(Array(2).fill('exitRate' in rates))
+      for (const amountInput of [{ shares: `${third}` }, { amount: `${amount}` }, { max: true }]) {
+        const { withdrawal, paid, spent, isAsync } = await withdraw(vault, amountInput, ['syncRedeem'])
+        expect({ isAsync, isEstimate: withdrawal.isEstimate }).toEqual({ isAsync: false, isEstimate: false })
+        expect({ assets: withdrawal.assets, shares: withdrawal.shares }).toEqual({
+          assets: `${paid}`,
+          shares: `${spent}`,
+        })
+        if ('amount' in amountInput) expect(paid).toBe(amount)
+        expect([withdrawal.fee, withdrawal.haircut].map((deduction) => deduction !== '0')).toEqual(
+          Array(2).fill('exitRate' in rates),
+        )
       }
       expect(await sharesOf(vault)).toBe(0n)
     },
@@ -194,14 +199,17 @@ describe('a vault that is not open', () => {
       await close(vault, generation)
       const amount = vault.units('100.000001')
       const third = (await sharesOf(vault)) / 3n
-      for (const [asked, call] of [
+      for (const [amountInput, call] of [
         [{ shares: `${third}` }, 'redeem'],
         [{ amount: `${amount}` }, 'withdraw'],
         [{ max: true }, 'redeem'],
       ] as const) {
-        const { told, paid, spent } = await withdraw(vault, asked, [call])
-        expect({ assets: told.assets, shares: told.shares }).toEqual({ assets: `${paid}`, shares: `${spent}` })
-        expect(told.fee !== '0').toBe(generation === '0.6')
+        const { withdrawal, paid, spent } = await withdraw(vault, amountInput, [call])
+        expect({ assets: withdrawal.assets, shares: withdrawal.shares }).toEqual({
+          assets: `${paid}`,
+          shares: `${spent}`,
+        })
+        expect(withdrawal.fee !== '0').toBe(generation === '0.6')
       }
       expect(await sharesOf(vault)).toBe(0n)
     },
@@ -214,8 +222,8 @@ describe('a vault that is not open', () => {
       await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
       await vault.request(ALICE.address, vault.units('50'))
       await close(vault, generation)
-      const { told, paid } = await withdraw(vault, { max: true }, ['redeem', 'deposit', 'redeem'])
-      expect(BigInt(told.assets) + BigInt(told.claimedAssets)).toBe(paid)
+      const { withdrawal, paid } = await withdraw(vault, { max: true }, ['redeem', 'deposit', 'redeem'])
+      expect(BigInt(withdrawal.assets) + BigInt(withdrawal.claimedAssets)).toBe(paid)
       expect(await sharesOf(vault)).toBe(0n)
       expectError(await vault.withdraw(ALICE, { max: true }), 'amount_exceeds_balance', ['max'])
     },
@@ -227,8 +235,8 @@ describe('a vault that is not open', () => {
       const vault = await openVaultWithShares(service, { generation, ...(generation === '0.6' && FEES) })
       await withdraw(vault, { max: true }, ['requestRedeem'])
       await close(vault, generation)
-      const { told, paid } = await withdraw(vault, { max: true }, ['redeem'])
-      expect(told).toMatchObject({ shares: '0', assets: '0', claimedAssets: `${paid}`, isEstimate: false })
+      const { withdrawal, paid } = await withdraw(vault, { max: true }, ['redeem'])
+      expect(withdrawal).toMatchObject({ shares: '0', assets: '0', claimedAssets: `${paid}`, isEstimate: false })
     },
   )
 })
@@ -243,13 +251,13 @@ describe('a synchronous vault', () => {
       await vault.mint(vault.address, vault.units('33.333333'))
       const third = (await sharesOf(vault)) / 3n
       const amount = vault.units('100.000001')
-      for (const [asked, call] of [
+      for (const [amountInput, call] of [
         [{ shares: `${third}` }, 'redeem'],
         [{ amount: `${amount}` }, 'withdraw'],
         [{ max: true }, 'redeem'],
       ] as const) {
-        const { told, paid, spent, isAsync } = await withdraw(vault, asked, [call])
-        expect({ ...told, isAsync }).toEqual({
+        const { withdrawal, paid, spent, isAsync } = await withdraw(vault, amountInput, [call])
+        expect({ ...withdrawal, isAsync }).toEqual({
           assets: `${paid}`,
           shares: `${spent}`,
           fee: '0',
@@ -276,13 +284,13 @@ describe('a synchronous vault', () => {
   test('A vault whose assets are lent out reports how much it can pay now, and pays that', async ({ service }) => {
     const vault = await openWithShares(service, 'illiquid')
     await vault.act(ROLES.admin, 'lend', vault.units('900'))
-    for (const asked of [{ amount: `${vault.units('500')}` }, { max: true }]) {
-      const reply = await vault.withdraw(ALICE, asked)
-      expectError(reply, 'not_enough_liquidity', ['max' in asked ? 'shares' : 'amount', 'vaultAddress'])
+    for (const amountInput of [{ amount: `${vault.units('500')}` }, { max: true }]) {
+      const reply = await vault.withdraw(ALICE, amountInput)
+      expectError(reply, 'not_enough_liquidity', ['max' in amountInput ? 'shares' : 'amount', 'vaultAddress'])
       const { atMost } = parseAmountLimits(reply)
-      const most = (amount = 0n) => ('max' in asked ? { shares: `${amount}` } : { amount: `${amount}` })
+      const most = (amount = 0n) => ('max' in amountInput ? { shares: `${amount}` } : { amount: `${amount}` })
       expect((await vault.withdraw(ALICE, most(atMost))).body.simulation).toMatchObject({ status: 'success' })
-      await withdraw(vault, most(1_000_000n), ['max' in asked ? 'redeem' : 'withdraw'])
+      await withdraw(vault, most(1_000_000n), ['max' in amountInput ? 'redeem' : 'withdraw'])
     }
     const left = await vault.read('maxWithdraw', ALICE.address)
     await withdraw(vault, { amount: `${left}` }, ['withdraw'])
@@ -304,13 +312,13 @@ describe('a synchronous vault', () => {
     const shares = (await sharesOf(vault)) / 3n
     const worth = await vault.read('convertToAssets', shares)
     const byShares = await withdraw(vault, { shares: `${shares}` }, ['redeem'])
-    expect(byShares.told).toMatchObject({ assets: `${byShares.paid}`, fee: `${worth - byShares.paid}` })
+    expect(byShares.withdrawal).toMatchObject({ assets: `${byShares.paid}`, fee: `${worth - byShares.paid}` })
 
     const amount = vault.units('100')
     const byAmount = await withdraw(vault, { amount: `${amount}` }, ['withdraw'])
-    expect([byAmount.paid, BigInt(byAmount.told.fee)]).toEqual([amount, amount / 200n])
-    const { told, paid } = await withdraw(vault, { max: true }, ['redeem'])
-    expect(told.assets).toBe(`${paid}`)
+    expect([byAmount.paid, BigInt(byAmount.withdrawal.fee)]).toEqual([amount, amount / 200n])
+    const { withdrawal, paid } = await withdraw(vault, { max: true }, ['redeem'])
+    expect(withdrawal.assets).toBe(`${paid}`)
     expect(await sharesOf(vault)).toBe(0n)
   })
 
@@ -350,15 +358,19 @@ describe('a synchronous vault', () => {
     await vault.mint(vault.address, vault.units('33.333333'))
     if (make === 'illiquid') await vault.act(ROLES.admin, 'lend', vault.units('900'))
     const anyAmount = fc.bigInt({ min: 1n, max: vault.units('3000') })
-    const property = fc.asyncProperty(fc.constantFrom('amount', 'shares'), anyAmount, async (asked, amount) => {
-      const reply = await vault.withdraw(ALICE, { [asked]: `${amount}` })
-      if (reply.status === 200) return
-      const { field } = reply.body.details[0]
-      const { atMost = 0n } = parseAmountLimits(reply)
-      expect({ field, isLess: atMost > 0n && atMost < amount }).toEqual({ field: asked, isLess: true })
-      const again = await vault.withdraw(ALICE, { [field]: `${atMost}` })
-      expect(again.body.simulation).toEqual({ status: 'success' })
-    })
+    const property = fc.asyncProperty(
+      fc.constantFrom('amount', 'shares'),
+      anyAmount,
+      async (requestedField, amount) => {
+        const reply = await vault.withdraw(ALICE, { [requestedField]: `${amount}` })
+        if (reply.status === 200) return
+        const { field } = reply.body.details[0]
+        const { atMost = 0n } = parseAmountLimits(reply)
+        expect({ field, isLess: atMost > 0n && atMost < amount }).toEqual({ field: requestedField, isLess: true })
+        const again = await vault.withdraw(ALICE, { [field]: `${atMost}` })
+        expect(again.body.simulation).toEqual({ status: 'success' })
+      },
+    )
     await fc.assert(property, { numRuns: scaleSampleCount(15) })
   })
 
@@ -371,8 +383,8 @@ describe('a synchronous vault', () => {
 
 async function expectMostToWork(vault: TestVault, { body }: HttpReply): Promise<void> {
   const [{ field, atMost }] = body.details
-  const told = field === 'amount' ? 'assets' : 'shares'
-  expect((await vault.withdraw(ALICE, { [field]: atMost })).body.withdrawal[told]).toBe(atMost)
+  const unit = field === 'amount' ? 'assets' : 'shares'
+  expect((await vault.withdraw(ALICE, { [field]: atMost })).body.withdrawal[unit]).toBe(atMost)
   expectError(await vault.withdraw(ALICE, { [field]: `${BigInt(atMost) + 1n}` }), 'amount_exceeds_balance', [field])
 }
 
@@ -381,10 +393,10 @@ describe('the requested amount', () => {
     const vault = await openVaultWithShares(service, { generation: '0.5' })
     await withdraw(vault, { shares: '1000000000000000000' }, ['requestRedeem'])
     const shares = await sharesOf(vault)
-    for (const asked of [{ shares: `${shares + 1n}` }, { amount: `${vault.units('100000')}` }]) {
-      const reply = await vault.withdraw(ALICE, asked)
+    for (const amountInput of [{ shares: `${shares + 1n}` }, { amount: `${vault.units('100000')}` }]) {
+      const reply = await vault.withdraw(ALICE, amountInput)
       await expectMostToWork(vault, reply)
-      expectError(reply, 'amount_exceeds_balance', Object.keys(asked))
+      expectError(reply, 'amount_exceeds_balance', Object.keys(amountInput))
       expect(reply.body.details[0].issue).toContain(`${shares} in the wallet`)
       expect(reply.body.details[0].issue).toContain('1000000000000000000 in redemptions not settled')
     }
@@ -392,10 +404,10 @@ describe('the requested amount', () => {
 
   test.for([{}, { amount: '1', shares: '1' }, { amount: '1', max: true }, { shares: '0' }, { max: false }])(
     '%j is not exactly one amount',
-    async (asked, { service }) => {
+    async (amountInput, { service }) => {
       const vault = await openYieldVault(service)
-      expectError(await vault.withdraw(ALICE, asked), 'missing_or_invalid_amount', [
-        Object.keys(asked).length === 1 ? (Object.keys(asked)[0] ?? '') : 'amount',
+      expectError(await vault.withdraw(ALICE, amountInput), 'missing_or_invalid_amount', [
+        Object.keys(amountInput).length === 1 ? (Object.keys(amountInput)[0] ?? '') : 'amount',
       ])
     },
   )

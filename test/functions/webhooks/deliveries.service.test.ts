@@ -49,7 +49,7 @@ const test = chainlessTest
     }
   })
   /** A webhook whose receiver refused an event for so long that the service stopped delivering that event. */
-  .extend('given', async ({ clock, coldService: service, receiver, own }) => {
+  .extend('failing', async ({ clock, coldService: service, receiver, own }) => {
     receiver.status = 400
     await own.tell('one')
     for (let hours = 0; hours < 80; hours += 1) {
@@ -66,9 +66,9 @@ describe('A webhook', () => {
     await own.tell('one', 'two')
     await service.consume()
     const log = await own.ask('GET', '/webhooks/events')
-    const told = receiver.received.map((received) => verifyDelivery(received, own.secret))
-    expect(told).toHaveLength(2)
-    expect(told).toEqual(expect.arrayContaining(log.body.events))
+    const events = receiver.received.map((received) => verifyDelivery(received, own.secret))
+    expect(events).toHaveLength(2)
+    expect(events).toEqual(expect.arrayContaining(log.body.events))
     expect(receiver.received[0]?.headers).toMatchObject({ 'content-type': 'application/json' })
     for (const { body } of receiver.received) expect(JSON.stringify(log.body)).toContain(body)
   })
@@ -209,11 +209,11 @@ async function run({ backends: { admin } }: Service, ...args: string[]): Promise
 describe('An event that is given up', () => {
   test('is reported to its client and to an operator, who can send it again', async ({
     clock,
-    given,
+    failing,
     receiver,
     own,
   }) => {
-    const { service, of } = given
+    const { service, of } = failing
     expect(await own.status()).toMatchObject({
       ...{ status: 'active', failingSince: null },
       delivery: { lastFailure: { reason: 'status', status: 400 }, waiting: 0, nextAttemptAt: null, givenUp: [1] },
@@ -231,14 +231,18 @@ describe('An event that is given up', () => {
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
   })
 
-  test('is not sent again by a successful test of an active webhook', async ({ given: { service }, receiver, own }) => {
+  test('is not sent again by a successful test of an active webhook', async ({
+    failing: { service },
+    receiver,
+    own,
+  }) => {
     await own.ask('POST', `/webhooks/${own.id}/test`)
     await service.consume()
     expect(receiver.received.map(({ body }) => JSON.parse(body).sequence)).toEqual([undefined])
     expect(await own.status()).toMatchObject({ delivery: { givenUp: [1], givenUpBefore: 0 } })
   })
 
-  test('is dropped by an operator who confirms it', async ({ given: { service, of }, receiver, own }) => {
+  test('is dropped by an operator who confirms it', async ({ failing: { service, of }, receiver, own }) => {
     const drop = (...more: string[]) => run(service, 'drop-given-up', ...of, '--webhook', own.id, ...more)
     expect(await drop()).toBe('Events that would never be sent again: 1, of webhooks: 1. Add --yes to do it.')
     expect(await run(service, 'drop-given-up', ...of, '--webhook', 'wh_other', '--yes')).toBe(
@@ -255,7 +259,7 @@ describe('An event that is given up', () => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  test('is deleted with its webhook', async ({ given: { service, of }, own }) => {
+  test('is deleted with its webhook', async ({ failing: { service, of }, own }) => {
     await own.ask('DELETE', `/webhooks/${own.id}`)
     expect(await run(service, 'list-given-up', ...of)).toBe('None.')
     expect(await run(service, 'resume-webhooks', ...of)).toContain(': 0.')

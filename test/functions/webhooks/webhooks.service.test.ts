@@ -65,8 +65,12 @@ describe('A webhook', () => {
   })
 
   test('has the types and the finality that it was registered with', async ({ ask }) => {
-    const asked = { url: URL_OF('a'), types: ['deposit.completed', 'vault.paused', 'vault.paused'], finality: 'latest' }
-    const { body } = await ask('POST', '/webhooks', asked)
+    const webhook = {
+      url: URL_OF('a'),
+      types: ['deposit.completed', 'vault.paused', 'vault.paused'],
+      finality: 'latest',
+    }
+    const { body } = await ask('POST', '/webhooks', webhook)
     expect(body).toMatchObject({ types: ['deposit.completed', 'vault.paused'], finality: 'latest' })
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ types: body.types, finality: 'latest' }])
   })
@@ -131,29 +135,29 @@ describe('A webhook', () => {
   })
 
   test('is removed together with its delivery state, and no other webhook is', async ({ service, own, ask }) => {
-    const [kept, gone] = [
+    const [remaining, gone] = [
       (await ask('POST', '/webhooks', { url: URL_OF('kept') })).body,
       (await ask('POST', '/webhooks', { url: URL_OF('gone') })).body,
     ]
-    const attempts = [kept, gone].map(({ id }) => attemptsKey({ clientId: own.clientId, webhookId: id }))
+    const attempts = [remaining, gone].map(({ id }) => attemptsKey({ clientId: own.clientId, webhookId: id }))
     const failingSince = Date.parse('2026-11-01T00:00:00.000Z')
     await service.tables.webhooks.putMany(
       attempts.map((key, index) => ({
         ...key,
         version: 'one',
         attempts: {
-          ...{ createdAt: (index === 0 ? kept : gone).createdAt, downs: 0, untaken: 2, failingSince },
+          ...{ createdAt: (index === 0 ? remaining : gone).createdAt, downs: 0, untaken: 2, failingSince },
           ...{ waiting: {}, givenUp: [], givenUpBefore: 0 },
         },
       })),
     )
     expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject(
-      [kept, gone].map(({ id }) => ({ id, failingSince: '2026-11-01T00:00:00.000Z' })),
+      [remaining, gone].map(({ id }) => ({ id, failingSince: '2026-11-01T00:00:00.000Z' })),
     )
     expect((await ask('DELETE', `/webhooks/${gone.id}`)).status).toBe(204)
     const items = await scanTable(service.tables.webhooks)
     expect(attempts.map(({ pk, sk }) => items.has(`${pk} ${sk}`))).toEqual([true, false])
-    expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ id: kept.id }])
+    expect((await ask('GET', '/webhooks')).body.webhooks).toMatchObject([{ id: remaining.id }])
     expectError(await ask('DELETE', `/webhooks/${gone.id}`), 'webhook_not_found')
     const again = await ask('POST', '/webhooks', { url: URL_OF('gone') })
     expect(again.body.id).toBe(gone.id)
@@ -248,9 +252,9 @@ describe('A secret', () => {
     expect((await inUse())?.before?.version).toBe(before?.version)
     expect(Date.parse(second.previousUntil) - Date.parse(first.previousUntil)).toBeGreaterThanOrEqual(12 * HOUR * 1000)
     clock.pass(24 * HOUR)
-    const known = await inUse()
+    const stored = await inUse()
     const third = await rotate()
-    expect((await inUse())?.before?.version).toBe(known?.version)
+    expect((await inUse())?.before?.version).toBe(stored?.version)
     expect(new Set([registered.secret, first.secret, second.secret, third.secret]).size).toBe(4)
   })
 
@@ -271,17 +275,17 @@ describe('The list of events', () => {
     const keys = Array.from({ length: 7 }, (_, index) => `key-${index}`)
     await tell(keys.slice(0, 3))
     await tell(keys.slice(3))
-    const seen: { id: string; sequence: number }[] = []
+    const events: { id: string; sequence: number }[] = []
     for (let isOver = false; !isOver; ) {
-      const { body } = await ask('GET', `/webhooks/events?limit=2&after=${seen.at(-1)?.sequence ?? 0}`)
-      seen.push(...body.events)
+      const { body } = await ask('GET', `/webhooks/events?limit=2&after=${events.at(-1)?.sequence ?? 0}`)
+      events.push(...body.events)
       isOver = body.events.length === 0
     }
-    expect(seen.map(({ id, sequence }) => [id, sequence])).toEqual(
+    expect(events.map(({ id, sequence }) => [id, sequence])).toEqual(
       keys.map((key, index) => [buildEventId(own.clientId, key), index + 1]),
     )
-    expect((await ask('GET', '/webhooks/events')).body.events).toEqual(seen)
-    expect((await ask('GET', '/webhooks/events?after=5')).body.events).toEqual(seen.slice(5))
+    expect((await ask('GET', '/webhooks/events')).body.events).toEqual(events)
+    expect((await ask('GET', '/webhooks/events?after=5')).body.events).toEqual(events.slice(5))
     expect((await ask('GET', '/webhooks/events?after=999999999999')).body.events).toEqual([])
   })
 

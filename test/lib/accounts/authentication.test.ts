@@ -12,7 +12,7 @@ const CHALLENGE = 'a challenge of ours'
 const ORIGINS = ['http://localhost:3000', 'https://wallet.example']
 const EXPECTED = { challenge: CHALLENGE, origins: ORIGINS, rpId: 'localhost' }
 const OPTIONS = { challenge: CHALLENGE, user: { id: 'alice' } }
-const HELD = { factor: 'first', createdAt: new Date(0) } as const
+const COMMON_FIELDS = { factor: 'first', createdAt: new Date(0) } as const
 
 const matchFailedCheck = (check: string) =>
   expect.objectContaining({
@@ -23,13 +23,13 @@ const matchFailedCheck = (check: string) =>
 const newKey = (attestation: unknown) => FirstAttestation.parse(attestation) as NewKey
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-const attestedPasskey = (made: unknown) => verifyPasskeyAttestation(newKey(made).credentialInfo, EXPECTED)
-const attestedKey = (made: unknown) => verifyKeyAttestation(newKey(made).credentialInfo, EXPECTED)
+const attestedPasskey = (attestation: unknown) => verifyPasskeyAttestation(newKey(attestation).credentialInfo, EXPECTED)
+const attestedKey = (attestation: unknown) => verifyKeyAttestation(newKey(attestation).credentialInfo, EXPECTED)
 
 async function registeredPasskey(type: KeyType = 'P-256') {
   const passkey = somePasskey(undefined, type)
-  const made = await attestedPasskey(passkey.create(OPTIONS))
-  const credential = { ...HELD, ...made, kind: 'Fido2', userHandle: 'alice' } as const
+  const verified = await attestedPasskey(passkey.create(OPTIONS))
+  const credential = { ...COMMON_FIELDS, ...verified, kind: 'Fido2', userHandle: 'alice' } as const
   const login = (faults: CredentialFaults = {}) =>
     FirstAssertion.parse(passkey.get({ challenge: CHALLENGE }, faults)) as never
   return { passkey, credential, login }
@@ -37,8 +37,8 @@ async function registeredPasskey(type: KeyType = 'P-256') {
 
 function registeredKey(type: KeyType = 'P-256') {
   const pair = someKeyPair(type)
-  const made = attestedKey(pair.create(OPTIONS))
-  const credential = { ...HELD, ...made, kind: 'Key' } as const
+  const verified = attestedKey(pair.create(OPTIONS))
+  const credential = { ...COMMON_FIELDS, ...verified, kind: 'Key' } as const
   const login = (faults: CredentialFaults = {}) =>
     FirstAssertion.parse(pair.get({ challenge: CHALLENGE }, faults)) as never
   return { pair, credential, login }
@@ -73,9 +73,12 @@ const NO_ATTESTATIONS: [what: string, attestation: unknown][] = [
   ['a broken PEM', { publicKey: '-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----', signature: '00' }],
   ['a private key', { publicKey: '-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----', signature: '00' }],
 ]
-const withAttestation = <Made extends { credentialInfo: object }>(made: Made, attestation: unknown) => ({
-  ...made,
-  credentialInfo: { ...made.credentialInfo, attestationData: base64url(JSON.stringify(attestation)) },
+const withAttestation = <Credential extends { credentialInfo: object }>(
+  credential: Credential,
+  attestation: unknown,
+) => ({
+  ...credential,
+  credentialInfo: { ...credential.credentialInfo, attestationData: base64url(JSON.stringify(attestation)) },
 })
 
 describe('A passkey is registered', () => {
@@ -109,8 +112,8 @@ describe('A passkey is registered', () => {
   })
 
   test.for(NO_ATTESTATIONS)('never if its attestation is %s', async ([, attestation]) => {
-    const made = withAttestation(somePasskey().create(OPTIONS), attestation)
-    await expect(attestedPasskey(made)).rejects.toEqual(matchFailedCheck('attestation'))
+    const credential = withAttestation(somePasskey().create(OPTIONS), attestation)
+    await expect(attestedPasskey(credential)).rejects.toEqual(matchFailedCheck('attestation'))
   })
 })
 
@@ -125,8 +128,8 @@ describe('A key is registered', () => {
       written = text
       return write(text)
     }
-    const made = someKeyPair('RSA', { pem }).create(OPTIONS, { origin: ORIGINS[0] })
-    expect(attestedKey(made).publicKey).toBe(written)
+    const credential = someKeyPair('RSA', { pem }).create(OPTIONS, { origin: ORIGINS[0] })
+    expect(attestedKey(credential).publicKey).toBe(written)
   })
 
   test.for<[what: string, faults: CredentialFaults, check: string]>([
@@ -138,8 +141,8 @@ describe('A key is registered', () => {
   })
 
   test.for(NO_ATTESTATIONS)('never if its attestation is %s', ([, attestation]) => {
-    const made = withAttestation(someKeyPair().create(OPTIONS), attestation)
-    expect(() => attestedKey(made)).toThrow(matchFailedCheck('attestation'))
+    const credential = withAttestation(someKeyPair().create(OPTIONS), attestation)
+    expect(() => attestedKey(credential)).toThrow(matchFailedCheck('attestation'))
   })
 
   test.for<[where: string, write: (pem: string) => string]>([
@@ -184,21 +187,28 @@ describe('A passkey logs in', () => {
   })
 
   test.for([
-    { seen: 5, told: 6, flags: 5, isIn: true },
-    { seen: 5, told: 5, flags: 5, isIn: false },
-    { seen: 5, told: 4, flags: 5, isIn: false },
+    { storedCounter: 5, counter: 6, flags: 5, isIn: true },
+    { storedCounter: 5, counter: 5, flags: 5, isIn: false },
+    { storedCounter: 5, counter: 4, flags: 5, isIn: false },
     // An authenticator without a signature counter always reports 0.
-    { seen: 0, told: 0, flags: 5, isIn: true },
+    { storedCounter: 0, counter: 0, flags: 5, isIn: true },
     // An authenticator that once had a signature counter may report 0 later.
-    { seen: 50, told: 0, flags: 5, isIn: true },
+    { storedCounter: 50, counter: 0, flags: 5, isIn: true },
     // A synced passkey (flag 8) has a separate counter on each device, so the counter may fall.
-    { seen: 5, told: 4, flags: 5 | 8, isIn: true },
-  ])('only if its counter rises: from $seen to $told (flags $flags) is $isIn', async ({ seen, told, flags, isIn }) => {
-    const { credential, login } = await registeredPasskey()
-    const asserted = verifyPasskeyAssertion(login({ counter: told, flags }), { ...credential, counter: seen }, EXPECTED)
-    if (isIn) expect(await asserted).toMatchObject({ counter: told })
-    else await expect(asserted).rejects.toEqual(matchFailedCheck('counter'))
-  })
+    { storedCounter: 5, counter: 4, flags: 5 | 8, isIn: true },
+  ])(
+    'only if its counter rises: from $storedCounter to $counter (flags $flags) is $isIn',
+    async ({ storedCounter, counter, flags, isIn }) => {
+      const { credential, login } = await registeredPasskey()
+      const asserted = verifyPasskeyAssertion(
+        login({ counter, flags }),
+        { ...credential, counter: storedCounter },
+        EXPECTED,
+      )
+      if (isIn) expect(await asserted).toMatchObject({ counter })
+      else await expect(asserted).rejects.toEqual(matchFailedCheck('counter'))
+    },
+  )
 })
 
 describe('A key logs in', () => {

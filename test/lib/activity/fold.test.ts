@@ -378,14 +378,14 @@ describe('A claimed cancellation of an ERC-7540 vault', () => {
       eventName: 'CancelRedeemClaim',
       args: { ...named, requestId: 2n, shares: 4n },
     }
-    const gift = [
+    const giftEntries = [
       [controller, 'send', 8n, 4n],
       [receiver, 'receive', 8n, 4n],
     ]
     expect(summarizeEntries(ASYNC, [[assetsBack, transfer(VAULT, receiver, 4n), sharesBack]], before)).toEqual([
       [controller, 'cancel', 7n, undefined],
       [controller, 'cancelRedeem', undefined, 4n],
-      ...(receiver === controller ? [] : gift),
+      ...(receiver === controller ? [] : giftEntries),
     ])
   })
 })
@@ -485,11 +485,11 @@ describe('Events', () => {
           const events = chain(transactions)
           const part = events.filter((event) => concerns(account, event) || movesPrice(event))
           const all = post(vault, EMPTY_LEDGER, events)
-          const seen = post(vault, EMPTY_LEDGER, part)
+          const folded = post(vault, EMPTY_LEDGER, part)
           const of = ({ entries }: typeof all) => entries.filter((entry) => entry.account === account)
-          expect(of(seen)).toEqual(of(all))
-          expect(seen.prices).toEqual(all.prices)
-          expect(seen.ledger).toEqual(all.ledger)
+          expect(of(folded)).toEqual(of(all))
+          expect(folded.prices).toEqual(all.prices)
+          expect(folded.ledger).toEqual(all.ledger)
         }),
       )
     },

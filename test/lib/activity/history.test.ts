@@ -14,8 +14,8 @@ const request = (requestId: bigint, assets: bigint): UnlocatedEntry => ({
 })
 const claim = (assets: bigint, shares: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares })
 
-const summarizeDeposits = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount>) =>
-  buildDeposits(locateEntries(given), { ...UNUSED_ACCOUNT, ...live }).map(
+const summarizeDeposits = (entries: readonly UnlocatedEntry[], live: Partial<LiveAccount>) =>
+  buildDeposits(locateEntries(entries), { ...UNUSED_ACCOUNT, ...live }).map(
     ({ status, pendingDeposit, claimableShares, currentShares }) => [
       status,
       pendingDeposit,
@@ -81,8 +81,8 @@ describe('The deposits of a user in a vault', () => {
   })
 
   test('before a cancelled request are not cancelled', () => {
-    const given = [request(1n, 5n), claim(5n, 50n), request(3n, 7n), { kind: 'cancel', requestId: 3n } as const]
-    expect(summarizeDeposits(given, { shares: 50n })).toEqual([
+    const entries = [request(1n, 5n), claim(5n, 50n), request(3n, 7n), { kind: 'cancel', requestId: 3n } as const]
+    expect(summarizeDeposits(entries, { shares: 50n })).toEqual([
       ['completed', 0n, 0n, 50n],
       ['cancelled', 0n, 0n, 0n],
     ])
@@ -90,18 +90,18 @@ describe('The deposits of a user in a vault', () => {
 
   test('are not cancelled by a partial cancellation', () => {
     const cancel = { kind: 'cancel', requestId: 1n, assets: 4n } as const
-    const given = [request(1n, 10n), cancel]
-    expect(summarizeDeposits(given, { pendingAssets: 6n })).toEqual([['pending', 6n, 0n, 0n]])
-    expect(summarizeDeposits(given, { claimableAssets: 6n, claimableShares: 60n })).toEqual([
+    const entries = [request(1n, 10n), cancel]
+    expect(summarizeDeposits(entries, { pendingAssets: 6n })).toEqual([['pending', 6n, 0n, 0n]])
+    expect(summarizeDeposits(entries, { claimableAssets: 6n, claimableShares: 60n })).toEqual([
       ['claimable', 0n, 60n, 0n],
     ])
-    expect(summarizeDeposits([...given, claim(6n, 60n)], { shares: 60n })).toEqual([['completed', 0n, 0n, 60n]])
+    expect(summarizeDeposits([...entries, claim(6n, 60n)], { shares: 60n })).toEqual([['completed', 0n, 0n, 60n]])
     expect(summarizeDeposits([request(1n, 10n), { ...cancel, assets: 10n }], {})).toEqual([['cancelled', 0n, 0n, 0n]])
   })
 
   test('get nothing of an earlier claim, even if it was rounded up', () => {
-    const given = [request(0n, 10n), claim(6n, 60n), claim(6n, 60n), request(0n, 20n)]
-    expect(summarizeDeposits(given, { pendingAssets: 20n, shares: 120n })).toEqual([
+    const entries = [request(0n, 10n), claim(6n, 60n), claim(6n, 60n), request(0n, 20n)]
+    expect(summarizeDeposits(entries, { pendingAssets: 20n, shares: 120n })).toEqual([
       ['completed', 0n, 0n, 120n],
       ['pending', 20n, 0n, 0n],
     ])
@@ -112,22 +112,22 @@ describe('The deposits of a user in a vault', () => {
 
   test('cancelled after a later claim are cancelled, and the claim belongs to the later deposit', () => {
     const cancel = { kind: 'cancel', requestId: 1n, assets: 10n } as const
-    const given = [request(1n, 10n), request(2n, 20n), claim(20n, 200n), cancel]
-    expect(summarizeDeposits(given, { shares: 200n })).toEqual([
+    const entries = [request(1n, 10n), request(2n, 20n), claim(20n, 200n), cancel]
+    expect(summarizeDeposits(entries, { shares: 200n })).toEqual([
       ['cancelled', 0n, 0n, 0n],
       ['completed', 0n, 0n, 200n],
     ])
   })
 
   test('match the vault’s pending assets and are fully cancelled after claims were rounded up', () => {
-    const given = [request(0n, 10n), request(0n, 20n), request(0n, 5n), claim(6n, 60n), claim(6n, 60n)]
-    expect(summarizeDeposits(given, { pendingAssets: 25n, shares: 120n }).map((one) => one.slice(0, 2))).toEqual([
+    const entries = [request(0n, 10n), request(0n, 20n), request(0n, 5n), claim(6n, 60n), claim(6n, 60n)]
+    expect(summarizeDeposits(entries, { pendingAssets: 25n, shares: 120n }).map((one) => one.slice(0, 2))).toEqual([
       ['completed', 0n],
       ['pending', 20n],
       ['pending', 5n],
     ])
     const cancel = { kind: 'cancel', requestId: 0n, assets: 25n } as const
-    expect(summarizeDeposits([...given, cancel], { shares: 120n }).map(([status]) => status)).toEqual([
+    expect(summarizeDeposits([...entries, cancel], { shares: 120n }).map(([status]) => status)).toEqual([
       'completed',
       'cancelled',
       'cancelled',
@@ -135,13 +135,13 @@ describe('The deposits of a user in a vault', () => {
   })
 
   test('are spent in one order with shares received by transfer', () => {
-    const given: UnlocatedEntry[] = [
+    const entries: UnlocatedEntry[] = [
       { kind: 'deposit', requestId: 0n, assets: 10n, shares: 100n },
       { kind: 'receive', assets: 5n, shares: 50n },
       { kind: 'deposit', requestId: 0n, assets: 20n, shares: 200n },
     ]
-    expect(summarizeDeposits(given, { shares: 350n }).map(([, , , current]) => current)).toEqual([100n, 200n])
-    expect(summarizeDeposits(given, { shares: 240n }).map(([, , , current]) => current)).toEqual([0n, 200n])
-    expect(summarizeDeposits(given, { shares: 199n }).map(([, , , current]) => current)).toEqual([0n, 199n])
+    expect(summarizeDeposits(entries, { shares: 350n }).map(([, , , current]) => current)).toEqual([100n, 200n])
+    expect(summarizeDeposits(entries, { shares: 240n }).map(([, , , current]) => current)).toEqual([0n, 200n])
+    expect(summarizeDeposits(entries, { shares: 199n }).map(([, , , current]) => current)).toEqual([0n, 199n])
   })
 })

@@ -15,8 +15,8 @@ test('Sort keys of ledger entries sort as text by time, then by chain, block and
   fc.assert(
     fc.property(anyPlace, anyPlace, (...places) => {
       const [one = '', other = ''] = places.map(({ seconds, ...place }) => {
-        const given = { kind: 'send', assets: 1n, shares: 1n } as const
-        const [entry] = locateEntries([given])
+        const unlocated = { kind: 'send', assets: 1n, shares: 1n } as const
+        const [entry] = locateEntries([unlocated])
         return entry ? buildSortKey({ ...entry, ...place, timestamp: new Date(seconds * 1000) }) : ''
       })
       const [first, second] = places.map(({ seconds, chainId, blockNumber, logIndex }) => [

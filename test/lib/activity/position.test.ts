@@ -147,13 +147,13 @@ describe('Arbitrary state of a vault', () => {
   } as const
   const vaultOf = ({
     protocol,
-    ...made
+    ...facts
   }: {
     protocol: 'erc4626' | 'erc7540' | 'lagoon'
     assetDecimals: number
     shareDecimals: number
   }): Vault => ({
-    ...made,
+    ...facts,
     ...parts[protocol],
     poolId: 'pool',
     chainId: 8453,
@@ -182,11 +182,11 @@ describe('Arbitrary state of a vault', () => {
   )
 
   test('leads to an AppError or to a valid response', async () => {
-    let told = 0
+    let reports = 0
     const answers = fc.array(fc.option(word, { freq: 40 }), { minLength: 20, maxLength: 20 })
     await fc.assert(
-      fc.asyncProperty(vaults, answers, settled, entries, async (made, words, claimable, happened) => {
-        const vault = vaultOf(made)
+      fc.asyncProperty(vaults, answers, settled, entries, async (facts, words, claimable, happened) => {
+        const vault = vaultOf(facts)
         const query = getProtocol(vault).account(vault, someAddress)
         let next = 0
         const answer = () => words[next++ % words.length]
@@ -221,13 +221,13 @@ describe('Arbitrary state of a vault', () => {
           z.array(WithdrawalResponse).encode(
             buildWithdrawals(all, live).map((withdrawal) => buildWithdrawalResponse(of, withdrawal, null)),
           )
-          told += 1
+          reports += 1
         } catch (error) {
           expect(error).toBeInstanceOf(AppError)
         }
       }),
       { numRuns: scaleSampleCount(1_000) },
     )
-    expect(told).toBeGreaterThan(10)
+    expect(reports).toBeGreaterThan(10)
   })
 })

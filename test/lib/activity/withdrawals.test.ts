@@ -13,8 +13,8 @@ const cancel = (requestId: bigint, shares: bigint): UnlocatedEntry => ({ kind: '
 const claim = (shares: bigint, assets: bigint): UnlocatedEntry => ({ kind: 'withdraw', assets, shares, isClaim: true })
 const hashOf = (index: number) => `0x${index.toString(16).padStart(64, '0')}` as const
 
-const summarizeWithdrawals = (given: readonly UnlocatedEntry[], live: Partial<LiveAccount> = {}) =>
-  buildWithdrawals(locateEntries(given), { ...UNUSED_ACCOUNT, ...live }).map(
+const summarizeWithdrawals = (entries: readonly UnlocatedEntry[], live: Partial<LiveAccount> = {}) =>
+  buildWithdrawals(locateEntries(entries), { ...UNUSED_ACCOUNT, ...live }).map(
     ({ status, assets, pendingShares, claimableShares, paidShares, cancelledShares }) => [
       status,
       assets,
@@ -85,11 +85,11 @@ describe('The withdrawals of a user from a vault', () => {
   })
 
   test('share a claim pro rata, and each names the transaction of its last payment', () => {
-    const given = [redeem(2n, 3n), redeem(2n, 7n), claim(2n, 21n), claim(5n, 53n), claim(3n, 30n)].map(
+    const entries = [redeem(2n, 3n), redeem(2n, 7n), claim(2n, 21n), claim(5n, 53n), claim(3n, 30n)].map(
       (one, index) => ({ ...one, transactionHash: hashOf(index) }),
     )
     const build = (count: number, live: Partial<LiveAccount> = {}) =>
-      buildWithdrawals(locateEntries(given.slice(0, count)), { ...UNUSED_ACCOUNT, ...live }).map(
+      buildWithdrawals(locateEntries(entries.slice(0, count)), { ...UNUSED_ACCOUNT, ...live }).map(
         ({ status, paidAssets, assets, claimTransactionHash }) => [status, paidAssets, assets, claimTransactionHash],
       )
     expect(build(3, { claimableRedeemShares: 8n, claimableRedeemAssets: 83n })).toEqual([
@@ -103,23 +103,27 @@ describe('The withdrawals of a user from a vault', () => {
   })
 
   test('can be settled in part, oldest first', () => {
-    const given = [redeem(0n, 10n), redeem(0n, 10n)]
+    const entries = [redeem(0n, 10n), redeem(0n, 10n)]
     expect(
-      summarizeWithdrawals(given, { pendingRedeemShares: 5n, claimableRedeemShares: 15n, claimableRedeemAssets: 30n }),
+      summarizeWithdrawals(entries, {
+        pendingRedeemShares: 5n,
+        claimableRedeemShares: 15n,
+        claimableRedeemAssets: 30n,
+      }),
     ).toEqual([
       ['claimable', 20n, 0n, 10n, 0n, 0n],
       ['pending', null, 5n, 5n, 0n, 0n],
     ])
     const live = { pendingRedeemShares: 5n, claimableRedeemShares: 4n, claimableRedeemAssets: 8n }
-    expect(summarizeWithdrawals([...given, claim(11n, 22n)], live)).toEqual([
+    expect(summarizeWithdrawals([...entries, claim(11n, 22n)], live)).toEqual([
       ['completed', 20n, 0n, 0n, 10n, 0n],
       ['pending', null, 5n, 4n, 1n, 0n],
     ])
   })
 
   test('are cancelled as far as they are not settled, the latest of their id first', () => {
-    const given = [redeem(2n, 9n), claim(9n, 9n), redeem(4n, 5n), redeem(4n, 6n), cancel(4n, 11n), redeem(4n, 7n)]
-    expect(summarizeWithdrawals(given, { pendingRedeemShares: 7n })).toEqual([
+    const entries = [redeem(2n, 9n), claim(9n, 9n), redeem(4n, 5n), redeem(4n, 6n), cancel(4n, 11n), redeem(4n, 7n)]
+    expect(summarizeWithdrawals(entries, { pendingRedeemShares: 7n })).toEqual([
       ['completed', 9n, 0n, 0n, 9n, 0n],
       ['cancelled', 0n, 0n, 0n, 0n, 5n],
       ['cancelled', 0n, 0n, 0n, 0n, 6n],
@@ -138,33 +142,37 @@ describe('The withdrawals of a user from a vault', () => {
   })
 
   test('cancelled after a later payment are cancelled, and the payment belongs to the later one', () => {
-    const given = [redeem(1n, 10n), redeem(2n, 20n), claim(20n, 40n), cancel(1n, 10n)]
-    expect(summarizeWithdrawals(given)).toEqual([
+    const entries = [redeem(1n, 10n), redeem(2n, 20n), claim(20n, 40n), cancel(1n, 10n)]
+    expect(summarizeWithdrawals(entries)).toEqual([
       ['cancelled', 0n, 0n, 0n, 0n, 10n],
       ['completed', 40n, 0n, 0n, 20n, 0n],
     ])
-    const [cancelled] = buildWithdrawals(locateEntries(given), UNUSED_ACCOUNT)
+    const [cancelled] = buildWithdrawals(locateEntries(entries), UNUSED_ACCOUNT)
     expect(cancelled?.claimTransactionHash).toBeNull()
   })
 
   test('match the vault’s pending shares and are fully cancelled after claims were rounded up', () => {
-    const given = [redeem(0n, 10n), redeem(0n, 20n), claim(6n, 12n), claim(5n, 10n)]
+    const entries = [redeem(0n, 10n), redeem(0n, 20n), claim(6n, 12n), claim(5n, 10n)]
     expect(
-      summarizeWithdrawals(given, { pendingRedeemShares: 4n, claimableRedeemShares: 16n, claimableRedeemAssets: 32n }),
+      summarizeWithdrawals(entries, {
+        pendingRedeemShares: 4n,
+        claimableRedeemShares: 16n,
+        claimableRedeemAssets: 32n,
+      }),
     ).toEqual([
       ['completed', 20n, 0n, 0n, 10n, 0n],
       ['pending', null, 4n, 16n, 1n, 0n],
     ])
-    expect(summarizeWithdrawals([...given, cancel(0n, 20n)]).map((one) => one.at(-1))).toEqual([0n, 20n])
+    expect(summarizeWithdrawals([...entries, cancel(0n, 20n)]).map((one) => one.at(-1))).toEqual([0n, 20n])
   })
 
   test('get nothing of an earlier payment, even if it was rounded up', () => {
-    const given = [redeem(0n, 10n), claim(6n, 12n), claim(6n, 12n), redeem(0n, 20n)]
-    expect(summarizeWithdrawals(given, { pendingRedeemShares: 20n })).toEqual([
+    const entries = [redeem(0n, 10n), claim(6n, 12n), claim(6n, 12n), redeem(0n, 20n)]
+    expect(summarizeWithdrawals(entries, { pendingRedeemShares: 20n })).toEqual([
       ['completed', 24n, 0n, 0n, 10n, 0n],
       ['pending', null, 20n, 0n, 0n, 0n],
     ])
-    expect(buildWithdrawals(locateEntries(given), UNUSED_ACCOUNT).at(-1)?.claimTransactionHash).toBeNull()
+    expect(buildWithdrawals(locateEntries(entries), UNUSED_ACCOUNT).at(-1)?.claimTransactionHash).toBeNull()
   })
 
   test('are pending while the vault neither shows nor paid anything of them', () => {

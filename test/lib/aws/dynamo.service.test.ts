@@ -42,8 +42,8 @@ function shortenTimers(milliseconds: number): () => number {
   const spy = vi.spyOn(globalThis, 'setTimeout')
   onTestFinished(() => spy.mockRestore())
   let begun = 0
-  spy.mockImplementation((over, asked) => {
-    if (asked !== milliseconds) return wait(over, asked)
+  spy.mockImplementation((over, delay) => {
+    if (delay !== milliseconds) return wait(over, delay)
     begun += 1
     return wait(over, milliseconds / 20)
   })
@@ -153,14 +153,14 @@ describe('A transaction', () => {
       CancellationReasons: [{ Code: 'None' }, { Code: code }],
     },
   })
-  const made = { status: 200, body: {} }
+  const success = { status: 200, body: {} }
   const transact = (endpoint: string) =>
     tableAt(endpoint).transact([{ delete: { pk: 'a', sk: 'b' } }, { delete: { pk: 'a', sk: 'c' } }])
 
   test.for(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
     'that is cancelled by %s succeeds in another try with the same token',
     async (code) => {
-      const { endpoint, requests } = await fakeDynamo(cancelled(code), made)
+      const { endpoint, requests } = await fakeDynamo(cancelled(code), success)
       expect(await transact(endpoint)).toEqual([])
       const [first, ...others] = (await Promise.all(requests)).map((body) => Tokened.parse(body).ClientRequestToken)
       expect(others).toEqual([first])
@@ -169,7 +169,7 @@ describe('A transaction', () => {
 
   test('without a response succeeds in another try with the same token', async () => {
     const down = { status: 500, body: {} }
-    const { endpoint, requests } = await fakeDynamo(down, down, made)
+    const { endpoint, requests } = await fakeDynamo(down, down, success)
     expect(await transact(endpoint)).toEqual([])
     const tokens = (await Promise.all(requests)).map((body) => Tokened.parse(body).ClientRequestToken)
     expect([tokens.length, new Set(tokens).size]).toEqual([3, 1])

@@ -189,8 +189,8 @@ describe('The terms of a deposit', () => {
   test('are the same in calldata and event, whatever id and exclusivity the pool sets', () => {
     fc.assert(
       fc.property(anyCall, anyTime, anyUint, (deposit, exclusivity, depositId) => {
-        const [made] = parseDeposits(numberLogs([depositLog(deposit)]), POOL, 42161)
-        const terms = pickTerms(made?.deposit as BridgeDeposit)
+        const [parsed] = parseDeposits(numberLogs([depositLog(deposit)]), POOL, 42161)
+        const terms = pickTerms(parsed?.deposit as BridgeDeposit)
         const { depositor } = deposit.relayData
         expect(terms).toMatchObject({ depositor: getAddress(`0x${depositor.slice(-40)}`) })
         expect(terms).toMatchObject({ quotedAt: deposit.quoteTimestamp })

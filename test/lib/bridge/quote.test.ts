@@ -168,8 +168,8 @@ describe('A quote', () => {
         expect(refused.code).toMatch(/^amount_too_(low|high)_for_bridge$/)
         const [{ field, atLeast, atMost } = {}] = refused.details ?? []
         expect(field).toBe('amount')
-        const told = atLeast ?? atMost
-        if (told !== undefined) expect(ask(BigInt(told))).toBe(undefined)
+        const limit = atLeast ?? atMost
+        if (limit !== undefined) expect(ask(BigInt(limit))).toBe(undefined)
         expect(atLeast === undefined || refused.code === 'amount_too_low_for_bridge').toBe(true)
       }),
       { numRuns: scaleSampleCount(1_500) },
@@ -177,15 +177,15 @@ describe('A quote', () => {
   })
 
   test.for([
-    { amount: 1_000n, fee: 50_000n, min: 60_000n, most: 10n ** 12n, told: 720_000n },
-    { amount: 60_000n, fee: 50_000n, min: 60_000n, most: 10n ** 12n, told: 600_000n },
-    { amount: 40_000n, fee: 39_000n, min: 30_000n, most: 100_000n, told: undefined },
-    { amount: 100n, fee: 5_000n, min: 1_000n, most: 0n, told: undefined },
-  ])('with a fee of $fee for $amount suggests a minimum of $told', ({ amount, fee, min, most, told }) => {
+    { amount: 1_000n, fee: 50_000n, min: 60_000n, most: 10n ** 12n, suggested: 720_000n },
+    { amount: 60_000n, fee: 50_000n, min: 60_000n, most: 10n ** 12n, suggested: 600_000n },
+    { amount: 40_000n, fee: 39_000n, min: 30_000n, most: 100_000n, suggested: undefined },
+    { amount: 100n, fee: 5_000n, min: 1_000n, most: 0n, suggested: undefined },
+  ])('with a fee of $fee for $amount suggests a minimum of $suggested', ({ amount, fee, min, most, suggested }) => {
     const quote = { ...goodTimes, ...nobody, outputAmount: max(amount - fee, 0n), limits: { min, max: most } }
     const refused = catchError(() => agreeTerms(someRequest({ inputAmount: amount }), quote, goodClocks))
     expect(refused?.code).toBe('amount_too_low_for_bridge')
-    expect(refused?.details?.[0]?.atLeast).toBe(told?.toString())
+    expect(refused?.details?.[0]?.atLeast).toBe(suggested?.toString())
   })
 
   test('is accepted with times that the pool takes, 30 minutes to sign and 15 minutes to fill', () => {
@@ -240,9 +240,9 @@ describe('A quote', () => {
         // Converts the pool's exclusivity parameter into a time: the pool takes a large number as a time and a small
         // one as seconds from now.
         const end = (parameter: number) => (parameter > year ? parameter : parameter === 0 ? 0 : NOW + parameter)
-        const isKept =
+        const isAccepted =
           exclusiveRelayer !== zeroAddress && exclusivityParameter > 0 && end(exclusivityParameter) <= NOW + 300
-        expect([agreed, agreedUntil]).toEqual(isKept ? [exclusiveRelayer, exclusivityParameter] : [zeroAddress, 0])
+        expect([agreed, agreedUntil]).toEqual(isAccepted ? [exclusiveRelayer, exclusivityParameter] : [zeroAddress, 0])
         expect(end(agreedUntil)).toBeLessThanOrEqual(NOW + 300)
       }),
       { numRuns: scaleSampleCount(300) },
@@ -420,17 +420,20 @@ describe("The client of the bridge's API", () => {
   })
 
   test('sends one request with the message of the deposit, and the key only in a header', async () => {
-    const asked: { url: URL; init: RequestInit | undefined }[] = []
+    const requests: { url: URL; init: RequestInit | undefined }[] = []
     const request = someRequest()
     const fetch = async (input: string | URL | Request, init?: RequestInit) => {
-      asked.push({ url: new URL(input.toString()), init })
+      requests.push({ url: new URL(input.toString()), init })
       return Response.json(OFFER)
     }
     await acrossOver(fetch, 'some-key').fetchQuote(request)
     await acrossOver(fetch).fetchQuote(request)
     const accept = 'application/json'
-    expect(asked.map(({ init }) => init?.headers)).toEqual([{ accept, authorization: 'Bearer some-key' }, { accept }])
-    for (const { url } of asked) {
+    expect(requests.map(({ init }) => init?.headers)).toEqual([
+      { accept, authorization: 'Bearer some-key' },
+      { accept },
+    ])
+    for (const { url } of requests) {
       expect(`${url.origin}${url.pathname}`).toBe('https://bridge.example/api/suggested-fees')
       expect(url.searchParams.get('message')).toBe(encodeMessage(request))
       expect(url.href).not.toContain('some-key')
@@ -438,14 +441,14 @@ describe("The client of the bridge's API", () => {
   })
 
   test('requests a transfer without a message if the tokens go to a wallet', async () => {
-    const asked: URL[] = []
+    const urls: URL[] = []
     const { account, route, inputAmount } = someRequest()
     const fetch = async (input: string | URL | Request) => {
-      asked.push(new URL(input.toString()))
+      urls.push(new URL(input.toString()))
       return Response.json(OFFER)
     }
     await acrossOver(fetch).fetchQuote({ account, route, inputAmount })
-    expect(asked.map(({ searchParams }) => Object.fromEntries(searchParams))).toEqual([
+    expect(urls.map(({ searchParams }) => Object.fromEntries(searchParams))).toEqual([
       {
         inputToken: INPUT,
         outputToken: OUTPUT,

@@ -117,13 +117,13 @@ const test = base
 
         const liar = (chainId: number) => wrapLying(rpcOf(chainId), lies)
         const honest = (chainId: number) => second?.(getReader(chainId).request) ?? getReader(chainId).request
-        const told = await toResult(
+        const agreed = await toResult(
           read((chainId) => createAgreedReaderOf(chainOf(chainId), [liar(chainId), honest(chainId)])),
         )
-        if ('value' in told) return { status: told.value.statuses[0], meter }
-        expect(['nodes_disagree', 'second_node_silent']).toContain(told.error.code)
-        const alone = (chainId: number) => createChainReader(chainOf(chainId), liar(chainId))
-        return { status: (await read(alone, false)).statuses[0], meter }
+        if ('value' in agreed) return { status: agreed.value.statuses[0], meter }
+        expect(['nodes_disagree', 'second_node_silent']).toContain(agreed.error.code)
+        const getLyingReader = (chainId: number) => createChainReader(chainOf(chainId), liar(chainId))
+        return { status: (await read(getLyingReader, false)).statuses[0], meter }
       },
     }
   })
@@ -287,12 +287,12 @@ async function playAll(world: World, events: readonly EventName[]): Promise<Stat
     const { transfers, transfer, hash, model } = play
     const state = await expectedState(play)
     // Several reads may be needed, because each read searches only a part of the chain and the next read continues.
-    let asked = await play.ask(hash)
-    for (let question = 0; question < 12 && !isReported(asked.status, state); question += 1) {
-      expect(RANKS[stateOf(asked.status)]).toBeLessThanOrEqual(RANKS[state])
-      asked = await play.ask(hash)
+    let answer = await play.ask(hash)
+    for (let question = 0; question < 12 && !isReported(answer.status, state); question += 1) {
+      expect(RANKS[stateOf(answer.status)]).toBeLessThanOrEqual(RANKS[state])
+      answer = await play.ask(hash)
     }
-    const { status, meter } = asked
+    const { status, meter } = answer
 
     const failed = state !== 'pending' && state !== 'bridging' && state !== 'completed'
     const bridged = model.fill ? await transfers.timeOf(DESTINATION, model.fill.hash) : null
@@ -423,14 +423,14 @@ describe('A missing refund after two weeks', () => {
 
   test('is final once two hosts have reported it', async ({ world }) => {
     const { hash } = await openLong(world)
-    const told: (readonly [StateName, boolean])[] = []
-    for (let question = 0; question < 12 && !told.at(-1)?.[1]; question += 1) {
+    const states: (readonly [StateName, boolean])[] = []
+    for (let question = 0; question < 12 && !states.at(-1)?.[1]; question += 1) {
       const { status, meter } = await world.ask(hash, NO_LIES)
       expect(meter.calls).toBeLessThanOrEqual(8)
-      told.push([stateOf(status), status.final])
+      states.push([stateOf(status), status.final])
     }
-    expect(told.at(-1)).toEqual(['refund_not_found', true])
-    for (const [state] of told.slice(0, -1)) expect(['bridging', 'expired']).toContain(state)
+    expect(states.at(-1)).toEqual(['refund_not_found', true])
+    for (const [state] of states.slice(0, -1)) expect(['bridging', 'expired']).toContain(state)
   })
 
   test('is not reported if one host hides events, and the refund is found once it shows them', async ({ world }) => {
@@ -441,12 +441,12 @@ describe('A missing refund after two weeks', () => {
       expect(['bridging', 'expired']).toContain(stateOf(status))
       expect(status.final).toBe(false)
     }
-    let told: readonly [StateName, boolean] | undefined
-    for (let question = 0; question < 12 && !told?.[1]; question += 1) {
+    let lastState: readonly [StateName, boolean] | undefined
+    for (let question = 0; question < 12 && !lastState?.[1]; question += 1) {
       const { status } = await world.ask(hash, NO_LIES)
-      told = [stateOf(status), status.final]
+      lastState = [stateOf(status), status.final]
     }
-    expect(told).toEqual(['refunded', true])
+    expect(lastState).toEqual(['refunded', true])
   })
 
   test('is reported even if one host invents a payment, which is never final', async ({ world }) => {
@@ -467,14 +467,14 @@ describe('A missing refund after two weeks', () => {
       blockTimestamp: numberToHex(await transfers.clockOf(SOURCE, block)),
     }
     const lies = { eth_getLogs: (logs: unknown) => [...(logs as object[]), paid] }
-    const told = new Set<StateName>()
+    const states = new Set<StateName>()
     for (let question = 0; question < 12; question += 1) {
       const { status } = await world.ask(hash, lies)
       expect(status.final).toBe(false)
-      told.add(stateOf(status))
+      states.add(stateOf(status))
     }
     // The transaction's receipt does not contain the invented payment, so the service must not report a refund.
-    expect([...told]).not.toContain('refunded')
+    expect([...states]).not.toContain('refunded')
     let last: readonly [StateName, boolean] | undefined
     for (let question = 0; question < 12 && !last?.[1]; question += 1) {
       const { status } = await world.ask(hash, NO_LIES)
@@ -491,13 +491,13 @@ describe('A missing refund after two weeks', () => {
         if (requests.some(({ method }) => method === 'eth_getLogs')) throw new AppError('upstream_timeout')
         return rpc(requests)
       }
-    let told = ''
+    let lastState = ''
     for (let question = 0; question < 8; question += 1) {
       const { status } = await world.ask(hash, NO_LIES, withoutEvents)
       expect(status.final).toBe(false)
-      told = stateOf(status)
+      lastState = stateOf(status)
     }
-    expect(told).toBe('expired')
+    expect(lastState).toBe('expired')
   })
 })
 

@@ -69,14 +69,14 @@ type Records = { readonly transfers: Map<Hash, RecordedTransfer>; readonly sent:
 const createEmptyRecords = (): Records => ({ transfers: new Map(), sent: new Map() })
 
 function servicesIn({ source, destination, hint = {} }: World, { transfers, sent }: Records) {
-  const asked: string[] = []
+  const methods: string[] = []
   const readers = new Map(
     [
       createMemoryChainReader({ id: ARBITRUM, times: [START], ...source }),
       createMemoryChainReader({ id: BASE, times: [START], ...destination }),
     ].map((reader) => {
       const request: typeof reader.request = (requests, ...options) => {
-        asked.push(...requests.map(({ method }) => method))
+        methods.push(...requests.map(({ method }) => method))
         return reader.request(requests, ...options)
       }
       return [reader.chain.id, { ...reader, request }]
@@ -88,7 +88,7 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
     transfers: {
       getMany: async (keys) => keys.flatMap((key) => transfers.get(key.relayHash) ?? []),
       getSent: async ({ hash }) => sent.get(hash),
-      recordSent: async ({ hash }, seen) => void sent.set(hash, seen),
+      recordSent: async ({ hash }, record) => void sent.set(hash, record),
       forgetSent: async ({ hash }) => void sent.delete(hash),
       async record(key, recorded) {
         transfers.set(key.relayHash, { key, recorded })
@@ -100,16 +100,16 @@ function servicesIn({ source, destination, hint = {} }: World, { transfers, sent
     quotes: { getMany: async () => [] },
     depositSources: { record: async () => {} },
   }
-  return { services, asked }
+  return { services, methods }
 }
 
 async function poll(recorded: Transfer, world: World) {
   const records = createEmptyRecords()
-  const { services, asked } = servicesIn(world, records)
+  const { services, methods } = servicesIn(world, records)
   const key = keyOf(recorded.deposit)
   const { keep, outcome, isFinal } = requireValue(await readTransfer(services, { key, recorded }, () => undefined))
-  const kept = records.transfers.get(key.relayHash)?.recorded ?? recorded
-  return { status: describeTransfer(keep, outcome, isFinal), recorded: kept, asked }
+  const stored = records.transfers.get(key.relayHash)?.recorded ?? recorded
+  return { status: describeTransfer(keep, outcome, isFinal), recorded: stored, methods }
 }
 
 async function settle(recorded: Transfer, world: World): Promise<TransferStatus> {
@@ -201,9 +201,9 @@ describe('A hint for the fill', () => {
   })
 
   test('saves the search', async () => {
-    const { status, asked } = await poll(BRIDGED, worldOf({ fill: FILL }, filledWith(effects)))
+    const { status, methods } = await poll(BRIDGED, worldOf({ fill: FILL }, filledWith(effects)))
     expect(status).toMatchObject({ status: 'completed', transactions: { fill: FILL } })
-    expect(asked).not.toContain('eth_getLogs')
+    expect(methods).not.toContain('eth_getLogs')
   })
 
   test.for<[wrong: string, logs: readonly UnindexedLog[] | undefined]>([
@@ -266,13 +266,13 @@ describe('A source transaction that is not mined', () => {
     return statuses
   }
   const statesAfter = async (...worlds: World[]) => (await statusesAfter(...worlds)).map(stateOf)
-  const known = buildLaterWorld(300n, isKnown)
+  const knownWorld = buildLaterWorld(300n, isKnown)
 
   test('is dropped once its nonce is used in a final block and no deposit has its terms', async () => {
     const dropped = endedFor('source_dropped')
-    expect(await statesAfter(known, buildLaterWorld(400n, isReplaced))).toEqual([PENDING, dropped])
+    expect(await statesAfter(knownWorld, buildLaterWorld(400n, isReplaced))).toEqual([PENDING, dropped])
     // A final status stays, although the lost transaction appears again.
-    expect(await statesAfter(known, buildLaterWorld(400n, isReplaced), buildLaterWorld(500n, isKnown))).toEqual([
+    expect(await statesAfter(knownWorld, buildLaterWorld(400n, isReplaced), buildLaterWorld(500n, isKnown))).toEqual([
       PENDING,
       dropped,
       dropped,
@@ -284,18 +284,21 @@ describe('A source transaction that is not mined', () => {
       buildLaterWorld(24n * BUFFER + 200n, isForgotten),
       buildLaterWorld(24n * BUFFER + 201n, isForgotten),
     ]
-    expect(await statesAfter(known, exactly, after)).toEqual([PENDING, PENDING, endedFor('source_dropped')])
+    expect(await statesAfter(knownWorld, exactly, after)).toEqual([PENDING, PENDING, endedFor('source_dropped')])
   })
 
   test('is not dropped by a nonce used only in blocks that are not final', async () => {
     const isReplacedLately = { transactions: [], nonce: (block: number) => (block >= 2 ? 6 : 5) }
-    expect(await statesAfter(known, buildLaterWorld(400n, isReplacedLately))).toEqual([PENDING, PENDING])
+    expect(await statesAfter(knownWorld, buildLaterWorld(400n, isReplacedLately))).toEqual([PENDING, PENDING])
     // The block with the finality tag is too young to be final, so the user's nonce at that block does not count.
-    expect(await statesAfter(known, buildLaterWorld(400n, { ...isReplaced, tagLag: 1 }))).toEqual([PENDING, PENDING])
+    expect(await statesAfter(knownWorld, buildLaterWorld(400n, { ...isReplaced, tagLag: 1 }))).toEqual([
+      PENDING,
+      PENDING,
+    ])
   })
 
   test('is not dropped if nodes did not know it for a while', async () => {
-    expect(await statesAfter(known, buildLaterWorld(400n, isForgotten), buildLaterWorld(500n, isKnown))).toEqual([
+    expect(await statesAfter(knownWorld, buildLaterWorld(400n, isForgotten), buildLaterWorld(500n, isKnown))).toEqual([
       PENDING,
       PENDING,
       PENDING,
@@ -308,7 +311,7 @@ describe('A source transaction that is not mined', () => {
       buildLaterWorld(2_000n, isForgotten),
       buildLaterWorld(BUFFER, isForgotten),
     ]
-    expect(await statesAfter(known, ...worlds)).toEqual([PENDING, PENDING, PENDING, PENDING])
+    expect(await statesAfter(knownWorld, ...worlds)).toEqual([PENDING, PENDING, PENDING, PENDING])
   })
 
   test('is not dropped if another transaction made its deposit, and names that transaction', async () => {
@@ -316,7 +319,7 @@ describe('A source transaction that is not mined', () => {
       [buildLaterWorld(400n, carriedBy(QUOTED))],
       [buildLaterWorld(400n, carriedBy(QUOTED)), buildLaterWorld(900n, carriedBy(QUOTED))],
     ]) {
-      const statuses = await statusesAfter(known, ...worlds)
+      const statuses = await statusesAfter(knownWorld, ...worlds)
       expect(statuses.at(-1)).toMatchObject({
         ...{ ...BRIDGING, depositId: SENT, replacedBy: OTHER, depositor: USER, inputAmount: 105n },
         transactions: { source: OTHER },
@@ -331,7 +334,7 @@ describe('A source transaction that is not mined', () => {
     ['by another quote', { ...QUOTED, quoteTimestamp: quoteTimestamp + 1 }],
     ['of another depositor', withTerms(QUOTED, { depositor: pad(STRANGER) })],
   ])('is dropped even if another deposit %s was made', async ([, deposit]) => {
-    expect(await statesAfter(known, buildLaterWorld(400n, carriedBy(deposit)))).toEqual([
+    expect(await statesAfter(knownWorld, buildLaterWorld(400n, carriedBy(deposit)))).toEqual([
       PENDING,
       endedFor('source_dropped'),
     ])
@@ -344,11 +347,11 @@ describe('A source transaction that is not mined', () => {
     const transfer = { key: keyOf(QUOTED), recorded }
     records.transfers.set(transfer.key.relayHash, transfer)
     const early = servicesIn(buildLaterWorld(400n, carriedBy(again)), records).services
-    const known = await readTransfer(early, transfer, () => undefined)
-    expect(known?.outcome).toBe('bridging')
-    const kept = { ...transfer, recorded: known?.keep ?? recorded }
+    const reading = await readTransfer(early, transfer, () => undefined)
+    expect(reading?.outcome).toBe('bridging')
+    const stored = { ...transfer, recorded: reading?.keep ?? recorded }
     const late = servicesIn(buildLaterWorld(BUFFER + 201n, carriedBy(again)), records).services
-    expect(await readTransfer(late, kept, () => undefined)).toBeUndefined()
+    expect(await readTransfer(late, stored, () => undefined)).toBeUndefined()
     expect(records.transfers.has(transfer.key.relayHash)).toBe(false)
   })
 })

@@ -202,7 +202,7 @@ describe('The status of a transfer', () => {
   test.for(Outcome.options)('%s follows from its events', (outcome) => {
     const { transfer, isProven, status, reason = null, isTerminal = false, says } = ROWS[outcome]
     if (transfer) expect(deriveOutcome(transfer)).toBe(isProven ? outcome : undefined)
-    const known = transfer && {
+    const transferFields = transfer && {
       ...{ depositor: USER, inputAmount: 105n, events: transfer.events, deadline: toDate(2_000_000_000n) },
       input: { token: SOURCE_TOKEN, symbol: 'USDC', decimals: 6, amount: 105n },
       ...{ dstChain: { id: BASE, name: 'Base' }, replacedBy: null },
@@ -212,7 +212,7 @@ describe('The status of a transfer', () => {
       ...{ depositId: SENT, status, reason, terminal: isTerminal, final: false },
       srcChain: { id: ARBITRUM, name: 'Arbitrum One' },
       ...{ transactions: { source: SENT }, links: { source: `https://arbiscan.io/tx/${SENT}` } },
-      ...known,
+      ...transferFields,
       ...says,
     })
     expect(described.statusDescription).toMatch(/^[A-Z].*\.$/)

@@ -41,10 +41,10 @@ const test = base
   .extend('patientCache', ({ table, clock }) => sharedCache({ table, now: clock.now }))
   .extend('upstream', () => {
     const upstream = {
-      asked: 0,
+      requestCount: 0,
       say: (): string | Promise<string> => 'hello',
       ask: async () => {
-        upstream.asked += 1
+        upstream.requestCount += 1
         return upstream.say()
       },
       fail: (error: unknown) => {
@@ -83,7 +83,7 @@ describe('A cached response', () => {
       asOf,
       isStale: false,
     })
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 
   test('is read in one request while it is fresh', async ({ cache, upstream, requests }) => {
@@ -112,7 +112,7 @@ describe('A cached response', () => {
       UNLIMITED_BUDGET,
       upstream.ask,
     )
-    expect(upstream.asked).toBe(3)
+    expect(upstream.requestCount).toBe(3)
   })
 
   test('that no longer matches the schema counts as missing', async ({ cache, upstream }) => {
@@ -123,7 +123,7 @@ describe('A cached response', () => {
       value: 'hello',
       isStale: false,
     })
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 
   test('in another compression counts as missing', async ({ cache, upstream, tables }) => {
@@ -139,14 +139,14 @@ describe('A cached response', () => {
 
   test('may be null and is not fetched again', async ({ cache }) => {
     const nothing: CacheKey<string | null> = { namespace: { ...WORD, schema: z.string().nullable() }, key: 'nothing' }
-    let asked = 0
+    let requestCount = 0
     const ask = async () => {
-      asked += 1
+      requestCount += 1
       return null
     }
     for (const _ of [1, 2])
       expect(await cache.getOrFetch(nothing, UNLIMITED_BUDGET, ask)).toMatchObject({ value: null, isStale: false })
-    expect(asked).toBe(1)
+    expect(requestCount).toBe(1)
   })
 
   test('is kept if the upstream now returns null, until it expires', async ({ cache, clock }) => {
@@ -212,7 +212,7 @@ describe('Parallel requests', () => {
     expect(answers).toHaveLength(50)
     for (const answer of answers)
       expect(answer).toEqual({ value: 'hello', asOf: new Date(clock.now()), isStale: false })
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 
   test('all get the failure of one fetch', async ({ patientCache, upstream }) => {
@@ -221,7 +221,7 @@ describe('Parallel requests', () => {
     const outcomes = await Promise.allSettled(all)
     for (const outcome of outcomes)
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'upstream_unavailable' } })
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 
   test('get the stale response immediately while one fetches', async ({ cache, upstream, clock }) => {
@@ -242,7 +242,7 @@ describe('Parallel requests', () => {
     for (const answer of others) expect(answer).toEqual({ value: 'old', asOf: new Date(START), isStale: true })
     finish('new')
     expect(await first).toMatchObject({ value: 'new', isStale: false })
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 })
 
@@ -271,14 +271,14 @@ describe('An upstream that fails', () => {
     await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(failure)
     clock.pass(4.9)
     await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(failure)
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
     clock.pass(0.1)
     upstream.say = () => 'hello'
     expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({
       value: 'hello',
       isStale: false,
     })
-    expect(upstream.asked).toBe(2)
+    expect(upstream.requestCount).toBe(2)
   })
 
   test('gets no requests until its retry-after, which all callers get', async ({ cache, upstream, clock }) => {
@@ -288,10 +288,10 @@ describe('An upstream that fails', () => {
     clock.pass(20.5)
     const later = { code: 'upstream_unavailable', headers: { 'retry-after': '40' } }
     await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(later)
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
     clock.pass(39.5)
     await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toMatchObject(failure)
-    expect(upstream.asked).toBe(2)
+    expect(upstream.requestCount).toBe(2)
   })
 
   test('gets no requests either while a stale response replaces it', async ({ cache, upstream, clock }) => {
@@ -300,7 +300,7 @@ describe('An upstream that fails', () => {
     clock.pass(61)
     for (const _ of [1, 2, 3])
       expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({ isStale: true })
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 
   test('is never cached as a response', async ({ cache, upstream, table }) => {
@@ -341,7 +341,7 @@ describe('A bug', () => {
       value: 'old',
       isStale: true,
     })
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 })
 
@@ -354,7 +354,7 @@ test('An error of the table during a fetch is not reported as a failure of the u
   await expect(cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).rejects.toBe(trouble)
   const next = cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)
   await expect(next).rejects.toMatchObject({ code: 'service_unavailable' })
-  expect(upstream.asked).toBe(1)
+  expect(upstream.requestCount).toBe(1)
 })
 
 test('A refresher fetches even if the table’s response was lost', async ({ cache, upstream, clock, loseAnswers }) => {
@@ -374,7 +374,7 @@ describe('A refresher that dies', () => {
     })
     expect(clock.now() - START).toBeGreaterThanOrEqual(8_000)
     expect(clock.now() - START).toBeLessThan(8_500)
-    expect(upstream.asked).toBe(0)
+    expect(upstream.requestCount).toBe(0)
   })
 
   test('leaves the key to the next one once its lease ends', async ({ cache, upstream, table, clock }) => {
@@ -382,16 +382,16 @@ describe('A refresher that dies', () => {
     clock.pass(9)
     expect(await cache.getOrFetch(QUESTION, UNLIMITED_BUDGET, upstream.ask)).toMatchObject({ value: 'hello' })
     expect(clock.now() - START).toBeGreaterThanOrEqual(10_000)
-    expect(upstream.asked).toBe(1)
+    expect(upstream.requestCount).toBe(1)
   })
 
   test('that saw a stale response gets no lease if another has replaced it', async ({ cache, table, clock }) => {
     await cache.put(QUESTION, 'old')
-    const seen = (await table.get('word#greeting')).answer
+    const stored = (await table.get('word#greeting')).answer
     clock.pass(61)
     await cache.put(QUESTION, 'new')
     const now = clock.now()
-    expect(await table.takeLease('word#greeting', { seen, now, until: now + 1 })).toBe(false)
+    expect(await table.takeLease('word#greeting', { seen: stored, now, until: now + 1 })).toBe(false)
   })
 })
 
@@ -402,11 +402,11 @@ describe('Many keys', () => {
     )
     for (const [name, question] of Object.entries(questions)) if (name !== 'q7') await cache.put(question, name)
     requests.length = 0
-    const known = await cache.get({ ...questions, again: { namespace: WORD, key: '3' } } as typeof questions)
+    const answers = await cache.get({ ...questions, again: { namespace: WORD, key: '3' } } as typeof questions)
     expect(requests).toEqual(['BatchGetItem'])
-    expect(known['q19']).toEqual({ value: 'q19', asOf: new Date(START), isStale: false })
-    expect(known['again']).toEqual(known['q3'])
-    expect(known['q7']).toBeUndefined()
+    expect(answers['q19']).toEqual({ value: 'q19', asOf: new Date(START), isStale: false })
+    expect(answers['again']).toEqual(answers['q3'])
+    expect(answers['q7']).toBeUndefined()
   })
 
   test('need no request if there are none', async ({ cache, requests }) => {
@@ -464,7 +464,7 @@ describe('A remembered response', () => {
     requests.length = 0
     const all = await Promise.all(Array.from({ length: 50 }, () => cache.recall({ coins, market })))
     expect(requests).toEqual(['BatchGetItem'])
-    for (const known of all) expect([known.coins?.value, known.market?.value]).toEqual([['bitcoin'], ['ethereum']])
+    for (const result of all) expect([result.coins?.value, result.market?.value]).toEqual([['bitcoin'], ['ethereum']])
   })
 
   memoryTest(
@@ -516,8 +516,8 @@ describe('A remembered response', () => {
       failing.isOn = true
       clock.pass(3600)
       for (const _ of [1, 2]) {
-        const known = await cache.recall({ coins })
-        expect(known.coins).toEqual({ value: ['bitcoin'], asOf: new Date(START), isStale: true })
+        const recalled = await cache.recall({ coins })
+        expect(recalled.coins).toEqual({ value: ['bitcoin'], asOf: new Date(START), isStale: true })
       }
       expect(failing.count).toBe(1)
       clock.pass(0.001)

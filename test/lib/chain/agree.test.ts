@@ -28,11 +28,11 @@ type Host = {
   readonly isDown?: boolean
 }
 
-/** Simulates a host whose newest block is `head`. `asked` lists the requested blocks of each HTTP request. */
+/** Simulates a host whose newest block is `head`. `requestedBlocks` lists the requested blocks of each HTTP request. */
 function hostOf({ head = 1_000, fork = 0, delay = 0, isDown = false, say = (block) => ({ result: block }) }: Host) {
-  const asked: unknown[][] = []
+  const requestedBlocks: unknown[][] = []
   const rpc: Rpc = async (requests) => {
-    asked.push(requests.map(({ params }) => params.find((param) => param === 'latest' || Number(param) >= 0)))
+    requestedBlocks.push(requests.map(({ params }) => params.find((param) => param === 'latest' || Number(param) >= 0)))
     await new Promise((resolve) => setTimeout(resolve, delay))
     if (isDown) throw new AppError('upstream_unavailable')
     return requests.map((request) => {
@@ -41,7 +41,7 @@ function hostOf({ head = 1_000, fork = 0, delay = 0, isDown = false, say = (bloc
       return request.method === 'eth_getBlockByNumber' ? { result: headerOf(number, fork) } : say(number, request)
     })
   }
-  return { rpc, asked }
+  return { rpc, requestedBlocks }
 }
 
 type Hosts = readonly ReturnType<typeof hostOf>[]
@@ -62,14 +62,17 @@ describe('Two hosts', () => {
     for (const head of [1_000, 1_001, 1_010]) {
       const hosts = [hostOf({ ...constant, head }), hostOf(constant)]
       expect(await read(hosts)).toBe(7)
-      expect(hosts.map(({ asked }) => asked)).toEqual([[['latest', 'latest']], [['latest', 'latest']]])
+      expect(hosts.map(({ requestedBlocks }) => requestedBlocks)).toEqual([
+        [['latest', 'latest']],
+        [['latest', 'latest']],
+      ])
     }
   })
 
   test('that differ get a second request, both at the older head', async () => {
     const hosts = [hostOf({ head: 1_003 }), hostOf({ head: 1_000 })]
     expect(await read(hosts)).toBe(1_000)
-    expect(hosts.map(({ asked }) => asked[1])).toEqual([
+    expect(hosts.map(({ requestedBlocks }) => requestedBlocks[1])).toEqual([
       ['0x3e8', '0x3e8'],
       ['0x3e8', '0x3e8'],
     ])
@@ -123,7 +126,7 @@ describe('Two hosts', () => {
         }),
       )
       expect(failure.code).toBe('upstream_bad_answer')
-      expect(hosts.map(({ asked }) => asked.length)).toEqual([reads, reads, 0])
+      expect(hosts.map(({ requestedBlocks }) => requestedBlocks.length)).toEqual([reads, reads, 0])
     }
   })
 })
@@ -149,7 +152,7 @@ describe('Among three hosts,', () => {
           { result: 7 },
         ])
       }
-      expect(hosts[place]?.asked.length).toBeLessThanOrEqual(1)
+      expect(hosts[place]?.requestedBlocks.length).toBeLessThanOrEqual(1)
     },
   )
 
@@ -188,7 +191,7 @@ describe('Among three hosts,', () => {
     const parsed = agreeOf(hosts)([CHAIN.id], async (getReader) => {
       const [outcome] = await getReader(CHAIN.id).request([READ])
       if (outcome && 'result' in outcome && outcome.result === 7) {
-        atSecond ??= hosts[2]?.asked.length
+        atSecond ??= hosts[2]?.requestedBlocks.length
         return 7
       }
       throw badResponse('no number')
@@ -210,14 +213,14 @@ describe('Among three hosts,', () => {
     const agree = agreeOf(hosts)
     const ask = () => agree([CHAIN.id], async (getReader) => getReader(CHAIN.id).request([READ]))
     for (let run = 0; run < 3; run += 1) expect(await ask()).toEqual([{ result: 7 }])
-    expect(hosts.map(({ asked }) => asked.length)).toEqual([3, 1, 3])
+    expect(hosts.map(({ requestedBlocks }) => requestedBlocks.length)).toEqual([3, 1, 3])
   })
 })
 
 test('A single host gets one request, and its result counts', async () => {
   const host = hostOf({})
   expect(await read([host])).toBe(1_000)
-  expect(host.asked).toEqual([['latest']])
+  expect(host.requestedBlocks).toEqual([['latest']])
 })
 
 /** Errors with which hosts refuse to simulate transactions, although they serve all other calls. */

@@ -19,7 +19,7 @@ function search({ head, timeOf }: Chain, time: bigint, pace: number) {
     if (looks.length > 1_000) throw new Error('The search does not end.')
     state = narrowBlockSearch(state, time, { number, timestamp: timeOf(number) })
   }
-  return { found: foundBlock(state), looks }
+  return { block: foundBlock(state), looks }
 }
 
 /** Number of the block at which the time between blocks changes from 2 s to 0.2 s, as happened on Base. */
@@ -39,9 +39,9 @@ describe('A search for the block of a time', () => {
   ] as const)('of %s ago reads at most eight blocks, whatever pace it expects', ([, ago]) => {
     const time = base.timeOf(base.head) - ago
     for (const pace of [0.2, 2, 12]) {
-      const { found, looks } = search(base, time, pace)
-      expect(base.timeOf(found)).toBeLessThan(time)
-      expect(time - base.timeOf(found)).toBeLessThanOrEqual(60n)
+      const { block, looks } = search(base, time, pace)
+      expect(base.timeOf(block)).toBeLessThan(time)
+      expect(time - base.timeOf(block)).toBeLessThanOrEqual(60n)
       expect(looks.length).toBeLessThanOrEqual(pace === 0.2 || ago === 31_536_000n ? 8 : 4)
     }
   })
@@ -59,11 +59,11 @@ describe('A search for the block of a time', () => {
         const chain = { head, timeOf: (number: bigint) => times[Number(number)] ?? 0n }
         const last = times.at(-1) ?? 0n
         const time = last - (BigInt(at) % (last - 999_000n + 1n))
-        const { found, looks } = search(chain, time, pace)
+        const { block, looks } = search(chain, time, pace)
         const first = times.findIndex((timestamp) => timestamp >= time)
-        expect(found).toBeLessThanOrEqual(BigInt(first))
-        const isFirst = found === BigInt(Math.max(first - 1, 0))
-        expect(isFirst || time - chain.timeOf(found) <= 60n).toBe(true)
+        expect(block).toBeLessThanOrEqual(BigInt(first))
+        const isFirst = block === BigInt(Math.max(first - 1, 0))
+        expect(isFirst || time - chain.timeOf(block) <= 60n).toBe(true)
         expect(looks.length).toBeLessThanOrEqual(30)
         expect(new Set(looks).size).toBe(looks.length)
       }),

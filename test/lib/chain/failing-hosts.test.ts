@@ -130,9 +130,9 @@ const closing: Host = () =>
 const CHUNKS = [new Uint8Array(1), new Uint8Array(33 * 2 ** 20)]
 const huge = () => new Response(ReadableStream.from(CHUNKS))
 const flapping = (): Host => {
-  let asked = 0
+  let requestCount = 0
   return (calls, signal, isPlain) =>
-    asked++ % 2 ? healthy(calls, signal, isPlain) : plain(502, '<html>Bad Gateway</html>')()
+    requestCount++ % 2 ? healthy(calls, signal, isPlain) : plain(502, '<html>Bad Gateway</html>')()
 }
 
 const KINDS: readonly (readonly [string, () => Host])[] = Object.entries<Host | (() => Host)>({
@@ -306,10 +306,10 @@ const FILTER = { address: CONTRACT, topics: [TOPIC] }
 const urlOf = (place: number) => `https://host-${place}.example${place}/hunter2`
 
 function worldOf(hosts: readonly Host[]) {
-  const asked = { requests: 0 }
+  const counts = { requests: 0 }
   const environment = {
     fetch: async (url: string, { body, signal }: { body: string; signal: AbortSignal }) => {
-      asked.requests += 1
+      counts.requests += 1
       const parsed: Call | readonly Call[] = JSON.parse(body)
       const isPlain = !Array.isArray(parsed)
       const calls = [parsed].flat() as Call[]
@@ -320,7 +320,7 @@ function worldOf(hosts: readonly Host[]) {
     // The cast is safe, because nodes call `fetch` only with these arguments.
   } as unknown as HttpEnvironment
   const urls = hosts.map((_, place) => urlOf(place)) as [string, ...string[]]
-  return { environment, urls, asked }
+  return { environment, urls, counts }
 }
 
 /** Number of requests after which a read of events gives up. Some hosts return events only block by block. */
@@ -341,19 +341,19 @@ type Reads = {
 }
 
 function readsByOne(hosts: readonly Host[]) {
-  const { environment, urls, asked } = worldOf(hosts)
+  const { environment, urls, counts } = worldOf(hosts)
   const rpc = createRpc(urls, environment, { chainId: CHAIN_ID })
   const logsIn = async (from: number, to: number) =>
-    blocksOf(await readLogsUntil(rpc, FILTER, BigInt(from), BigInt(to), () => asked.requests > MAX_REQUESTS), to)
-  return { request: rpc, withDryRun: true, logsIn, asked }
+    blocksOf(await readLogsUntil(rpc, FILTER, BigInt(from), BigInt(to), () => counts.requests > MAX_REQUESTS), to)
+  return { request: rpc, withDryRun: true, logsIn, counts }
 }
 
 function readsByTwo(hosts: readonly Host[]) {
-  const { environment, urls, asked } = worldOf(hosts)
+  const { environment, urls, counts } = worldOf(hosts)
   const reader = createAgreedReaders({ [CHAIN_ID]: urls }, environment)(CHAIN_ID)
   const logsIn = async (from: number, to: number) =>
-    blocksOf(await reader.logsUntil(FILTER, BigInt(from), BigInt(to), () => asked.requests > MAX_REQUESTS), to)
-  return { request: reader.request, withDryRun: false, logsIn, asked }
+    blocksOf(await reader.logsUntil(FILTER, BigInt(from), BigInt(to), () => counts.requests > MAX_REQUESTS), to)
+  return { request: reader.request, withDryRun: false, logsIn, counts }
 }
 
 /** Reads like those of a wallet's requests: a contract call with a dry run, recent events, and old events. */
@@ -418,11 +418,11 @@ describe.concurrent('A read by one host', () => {
   test.for(placements)('is right with a healthy host while another %s (%s)', async ([, , hosts], { expect }) => {
     const reads = readsByOne(hosts())
     expect(await sendAll(reads)).toEqual(RIGHT)
-    const learnt = reads.asked.requests
+    const learnt = reads.counts.requests
     for (let round = 0; round < 3; round += 1) expect(await sendAll(reads)).toEqual(RIGHT)
     // Three rounds of three reads need nine requests to a healthy host. Requests to the failing host may double that
     // number and add four.
-    expect(reads.asked.requests - learnt).toBeLessThanOrEqual(2 * 9 + 4)
+    expect(reads.counts.requests - learnt).toBeLessThanOrEqual(2 * 9 + 4)
   })
 })
 

@@ -54,8 +54,8 @@ describe('The newest final block by two hosts', () => {
       expect((await readFinalBlock(reader)).head).toMatchObject({ number: 90_000n })
     }
     expect(late.requests).toHaveLength(1)
-    const alone = readFinalBlock(createAgreedReaderOf(BASE, [host(90_000).rpc, host(stuck).rpc]))
-    await expect(alone).rejects.toMatchObject({ code: 'second_node_silent' })
+    const finalBlock = readFinalBlock(createAgreedReaderOf(BASE, [host(90_000).rpc, host(stuck).rpc]))
+    await expect(finalBlock).rejects.toMatchObject({ code: 'second_node_silent' })
   })
 
   test('is not reported while the second host does not respond', async () => {

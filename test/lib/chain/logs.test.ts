@@ -49,7 +49,7 @@ function startNode({
   refuses?: Refuses
   refusal?: RpcError
 } = {}) {
-  const asked: { method: string; params: unknown[] }[] = []
+  const sentRequests: { method: string; params: unknown[] }[] = []
   const answered: Range[] = []
   let answeredTurns = 0
   let turns = 0
@@ -58,7 +58,7 @@ function startNode({
     turns = answeredTurns + 1
     const turn = turns
     const outcomes = requests.map(({ method, params }) => {
-      asked.push({ method, params: [...params] })
+      sentRequests.push({ method, params: [...params] })
       const [{ fromBlock, toBlock }] = params as [{ fromBlock: Hex; toBlock: Hex }]
       const range = { from: BigInt(fromBlock), to: BigInt(toBlock) }
       if (refuses(range)) return { error: refusal }
@@ -71,7 +71,7 @@ function startNode({
     answeredTurns = Math.max(answeredTurns, turn)
     return outcomes
   }
-  return { rpc, asked, answered, turns: () => turns }
+  return { rpc, sentRequests, answered, turns: () => turns }
 }
 
 function covers(ranges: readonly Range[], { from, to }: Range): boolean {
@@ -158,11 +158,11 @@ describe('A read of events in a range of blocks', () => {
   test.for([0n, 1n, 999n, 9_999n, 10_000n, 54_321n])(
     'is one round trip if no range is refused, for %d more blocks than one',
     async (length) => {
-      const { rpc, asked, turns } = startNode()
+      const { rpc, sentRequests, turns } = startNode()
       expect(await readLogs(rpc, FILTER, 7n, 7n + length)).toEqual([])
       expect(turns()).toBe(1)
-      expect(asked).toHaveLength(Number(length / 10_000n) + 1)
-      for (const { method, params } of asked) {
+      expect(sentRequests).toHaveLength(Number(length / 10_000n) + 1)
+      for (const { method, params } of sentRequests) {
         expect(method).toBe('eth_getLogs')
         expect(params).toEqual([expect.objectContaining(FILTER)])
       }
@@ -170,14 +170,14 @@ describe('A read of events in a range of blocks', () => {
   )
 
   test('continues from the first refused range with shorter ones, then tries longer ones again', async () => {
-    const { rpc, asked, turns } = startNode({
+    const { rpc, sentRequests, turns } = startNode({
       blocks: [5n, 15_000n, 29_999n],
       refuses: ({ from, to }) => BLOCKS(from, to) > 1_000n && from < 20_000n && from >= 10_000n,
     })
     const logs = await readLogs(rpc, FILTER, 0n, 29_999n)
     expect(logs.map(({ blockNumber }) => blockNumber)).toEqual([5n, 15_000n, 29_999n])
     expect(turns()).toBeLessThan(8)
-    expect(asked.length).toBeLessThan(60)
+    expect(sentRequests.length).toBeLessThan(60)
   })
 
   test('uses the range limit that the refusal names', async () => {
@@ -259,9 +259,9 @@ describe('A read of events in a range of blocks', () => {
   })
 
   test('sends no request for a range without blocks', async () => {
-    const { rpc, asked } = startNode()
+    const { rpc, sentRequests } = startNode()
     expect(await readLogs(rpc, FILTER, 8n, 7n)).toEqual([])
-    expect(asked).toEqual([])
+    expect(sentRequests).toEqual([])
   })
 
   test.for(['upstream_unavailable', 'upstream_timeout', 'upstream_bad_answer'] as const)(

@@ -55,12 +55,12 @@ function rpcOver(
   nodes: Readonly<Record<string, Node>>,
   { random = 0, elapse = () => 0, chainId }: { random?: number; elapse?: () => number; chainId?: number } = {},
 ) {
-  const asked: string[] = []
+  const urls: string[] = []
   const batches: Batch[] = []
   let now = 1000.25
   const environment = {
     fetch: vi.fn(async (url: string, init: { body: string; signal: AbortSignal }) => {
-      asked.push(url)
+      urls.push(url)
       const batch: Batch = JSON.parse(init.body)
       batches.push(batch)
       now += elapse()
@@ -72,7 +72,7 @@ function rpcOver(
   const rpc = createRpc(Object.keys(nodes) as [string, ...string[]], environment as unknown as HttpEnvironment, {
     ...(chainId !== undefined && { chainId }),
   })
-  return { rpc, asked, batches, environment }
+  return { rpc, urls, batches, environment }
 }
 
 describe('A batch', () => {
@@ -93,7 +93,7 @@ describe('A batch', () => {
 
   test('gets an error of one call as that call’s outcome, without the node’s text', async () => {
     const error = { code: 3, message: `execution reverted, see ${FIRST}`, data: '0x08c379a0' }
-    const { rpc, asked } = rpcOver({
+    const { rpc, urls } = rpcOver({
       [FIRST]: answering([
         { id: 1, error },
         { id: 0, result: '0x1' },
@@ -101,7 +101,7 @@ describe('A batch', () => {
       ]),
     })
     expect(await rpc(CALLS)).toEqual([{ result: '0x1' }, { error: { code: 3 } }, { result: '0x' }])
-    expect(asked).toHaveLength(1)
+    expect(urls).toHaveLength(1)
   })
 
   // The node returns the first parameter of each call as its result.
@@ -180,39 +180,39 @@ test.for(['query returned more than 10000 results', 'block range is too wide', '
 
 describe('A node that', () => {
   test.for(FAILURES)('%s fails the whole batch', async ([, node, code]) => {
-    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const { rpc, urls } = rpcOver({ [FIRST]: node })
     expect((await catchFailure(rpc(CALLS))).code).toBe(code)
-    expect(asked).toEqual([FIRST, FIRST])
+    expect(urls).toEqual([FIRST, FIRST])
   })
 
   test.for(FAILURES)('%s is replaced by the next one, which stays the first choice', async ([, node]) => {
-    const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: createHealthyNode() })
+    const { rpc, urls } = rpcOver({ [FIRST]: node, [SECOND]: createHealthyNode() })
     expect(await rpc(CALLS)).toEqual(RESULTS)
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
     expect(await rpc(CALLS)).toEqual(RESULTS)
-    expect(asked).toEqual([FIRST, SECOND, SECOND])
+    expect(urls).toEqual([FIRST, SECOND, SECOND])
   })
 
   test.for(FAILURES)('%s leads to an error without its URL, key or text', async ([, node]) => {
     const { rpc } = rpcOver({ [FIRST]: node, [SECOND]: node })
     const failure = await catchFailure(rpc(CALLS))
-    const told = inspect(failure, { depth: null, showHidden: true }) + JSON.stringify(failure)
-    expect(told).not.toMatch(/hunter2|first\.example|second\.example|https?:|execution reverted/)
+    const output = inspect(failure, { depth: null, showHidden: true }) + JSON.stringify(failure)
+    expect(output).not.toMatch(/hunter2|first\.example|second\.example|https?:|execution reverted/)
     expect(failure.cause).toBeInstanceOf(Error)
   })
 
   test('fails for two parallel batches is replaced for both', async () => {
-    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() })
+    const { rpc, urls } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() })
     expect(await Promise.all([rpc(CALLS), rpc(CALLS)])).toEqual([RESULTS, RESULTS])
-    expect(asked).toEqual([FIRST, FIRST, SECOND, SECOND])
+    expect(urls).toEqual([FIRST, FIRST, SECOND, SECOND])
   })
 })
 
 describe('A retry', () => {
   test('is sent once', async () => {
-    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: unreachable })
+    const { rpc, urls } = rpcOver({ [FIRST]: unreachable, [SECOND]: unreachable })
     await catchFailure(rpc(CALLS))
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
   })
 
   test('goes to the same node if there is only one', async () => {
@@ -221,9 +221,9 @@ describe('A retry', () => {
       tries += 1
       return tries === 1 ? status(500)(batch, signal) : createHealthyNode()(batch, signal)
     }
-    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const { rpc, urls } = rpcOver({ [FIRST]: node })
     expect(await rpc(CALLS)).toEqual(RESULTS)
-    expect(asked).toEqual([FIRST, FIRST])
+    expect(urls).toEqual([FIRST, FIRST])
   })
 
   test('goes to the only node for a call that it has not served, such as one for a block that it still lacks', async () => {
@@ -247,18 +247,18 @@ describe('A retry', () => {
   })
 
   test.for([3000, 2900, 2800.5])('is not sent after %i ms of the three seconds', async (elapsed) => {
-    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => elapsed })
+    const { rpc, urls } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => elapsed })
     expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_unavailable')
-    expect(asked).toEqual([FIRST])
+    expect(urls).toEqual([FIRST])
     // The next batch goes to the second node first and has a deadline of its own.
     expect(await rpc(CALLS)).toEqual(RESULTS)
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
   })
 
   test('is sent while there is time left', async () => {
-    const { rpc, asked } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => 1650.123 })
+    const { rpc, urls } = rpcOver({ [FIRST]: unreachable, [SECOND]: createHealthyNode() }, { elapse: () => 1650.123 })
     expect(await rpc(CALLS)).toEqual(RESULTS)
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
   })
 })
 
@@ -282,9 +282,9 @@ describe('The deadline of a batch', () => {
 
   test('is three seconds in total for two silent nodes, then upstream_timeout', async () => {
     const deadlines = shortenDeadlines()
-    const { rpc, asked } = rpcOver({ [FIRST]: silent, [SECOND]: silent }, { random: 0.999, elapse: () => 1650.123 })
+    const { rpc, urls } = rpcOver({ [FIRST]: silent, [SECOND]: silent }, { random: 0.999, elapse: () => 1650.123 })
     expect((await catchFailure(rpc(CALLS))).code).toBe('upstream_timeout')
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
     // AbortSignal.timeout refuses fractions of a millisecond.
     for (const deadline of deadlines) expect(Number.isInteger(deadline)).toBe(true)
     expect(deadlines).toHaveLength(2)
@@ -375,11 +375,11 @@ describe('A node’s limits are learnt from its refusals:', () => {
   ])('%s gets its calls in as many requests as its limit requires', async ([, most, refusal, requests]) => {
     const node: Node = (batch, signal) =>
       (Array.isArray(batch) ? batch.length > most : false) ? refusal() : echo(batch, signal)
-    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const { rpc, urls } = rpcOver({ [FIRST]: node })
     expect(await rpc(BLOCKS)).toEqual(resultsOf(BLOCKS))
-    asked.length = 0
+    urls.length = 0
     expect(await rpc(BLOCKS)).toEqual(resultsOf(BLOCKS))
-    expect(asked).toHaveLength(requests)
+    expect(urls).toHaveLength(requests)
   })
 
   test.for<[string, number, () => Response | { code: number; message: string }, number]>([
@@ -414,7 +414,7 @@ describe('A node’s limits are learnt from its refusals:', () => {
         batch.map((call) => (wide.includes(call) ? { id: call.id, error: refused } : answered([call])[0])),
       )
     }
-    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const { rpc, urls } = rpcOver({ [FIRST]: node })
     const [balance] = BLOCKS as [RpcRequest]
     let outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
     for (let look = 0; look < 3 && blocks < most; look += 1) outcomes = await rpc([balance, LOGS(1, 1000), LOGS(1, 2)])
@@ -423,9 +423,9 @@ describe('A node’s limits are learnt from its refusals:', () => {
       { error: { refusal: 'range', blocks } },
       { result: ['eth_getLogs', {}] },
     ])
-    asked.length = 0
+    urls.length = 0
     expect(await rpc([LOGS(1, 1000)])).toMatchObject([{ error: { refusal: 'range', blocks } }])
-    expect(asked).toEqual([])
+    expect(urls).toEqual([])
     expect(await rpc([LOGS(1, blocks)])).toMatchObject([{ result: ['eth_getLogs', {}] }])
   })
 
@@ -436,10 +436,10 @@ describe('A node’s limits are learnt from its refusals:', () => {
   ])('a contract’s revert reason (%s) changes no limit', async (message) => {
     const call: RpcRequest = { method: 'eth_call', params: [{}, 'latest'] }
     const node: Node = (batch) => Response.json(batch.map(({ id }) => ({ id, error: { code: 3, message } })))
-    const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    const { rpc, urls } = rpcOver({ [FIRST]: node, [SECOND]: echo })
     expect(await rpc([call])).toEqual([{ error: { code: 3 } }])
     expect(await rpc([call])).toEqual([{ error: { code: 3 } }])
-    expect(asked).toEqual([FIRST, FIRST])
+    expect(urls).toEqual([FIRST, FIRST])
   })
 
   test.for<['blocks' | 'calls', string, number]>([
@@ -470,10 +470,10 @@ describe('A node’s limits are learnt from its refusals:', () => {
       Response.json(
         batch.map(({ id }) => ({ id, error: { code: -32_005, message: 'query returned more than 10000 results' } })),
       )
-    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const { rpc, urls } = rpcOver({ [FIRST]: node })
     expect(await rpc([LOGS(1, 1000)])).toEqual([{ error: { code: -32_005, refusal: 'results' } }])
     await rpc([LOGS(1, 1000)])
-    expect(asked).toHaveLength(2)
+    expect(urls).toHaveLength(2)
   })
 
   test.for<[string, Node]>([
@@ -496,14 +496,14 @@ describe('A node’s limits are learnt from its refusals:', () => {
           : echo(batch, signal),
     ],
   ])('state overrides that are refused %s are not sent again, and other calls are served', async ([, node]) => {
-    const { rpc, asked, batches } = rpcOver({ [FIRST]: node })
+    const { rpc, urls, batches } = rpcOver({ [FIRST]: node })
     const [block] = BLOCKS as [RpcRequest]
     expect(await rpc([block, WITH_OVERRIDES, block])).toMatchObject([
       { result: [block.method, '0x0'] },
       { error: { refusal: 'unsupported' } },
       { result: [block.method, '0x0'] },
     ])
-    asked.length = 0
+    urls.length = 0
     batches.length = 0
     expect(await rpc([block, WITH_OVERRIDES, block])).toMatchObject([
       { result: [block.method, '0x0'] },
@@ -523,12 +523,12 @@ describe('A node’s limits are learnt from its refusals:', () => {
             : answered([call])[0],
         ),
       )
-    const { rpc, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    const { rpc, urls } = rpcOver({ [FIRST]: node, [SECOND]: echo })
     const calls = [...BLOCKS.slice(0, 2), { method: 'eth_simulateV1', params: ['x'] }]
     expect(await rpc(calls)).toEqual(resultsOf(calls))
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
     expect(await rpc(calls)).toEqual(resultsOf(calls))
-    expect(asked.slice(2).sort()).toEqual([FIRST, SECOND].sort())
+    expect(urls.slice(2).sort()).toEqual([FIRST, SECOND].sort())
   })
 
   test.for<[string, () => Response | { code: number; message: string }]>([
@@ -551,10 +551,10 @@ describe('A node’s limits are learnt from its refusals:', () => {
         batch.map((call) => (call.params[0] === '0x7' ? { id: call.id, error: refused } : answered([call])[0])),
       )
     }
-    const { rpc, batches, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    const { rpc, batches, urls } = rpcOver({ [FIRST]: node, [SECOND]: echo })
     const calls = BLOCKS.slice(4, 12)
     expect(await rpc(calls)).toEqual(resultsOf(calls))
-    expect(batches.filter((_, i) => asked[i] === SECOND)).toMatchObject([[{ params: ['0x7'] }]])
+    expect(batches.filter((_, i) => urls[i] === SECOND)).toMatchObject([[{ params: ['0x7'] }]])
   })
 
   /** Errors with texts that the service does not recognize. Some answer a whole request, others each call. */
@@ -581,10 +581,10 @@ describe('A node’s limits are learnt from its refusals:', () => {
     }
 
   test.for(UNKNOWN)('%s: a call with an unknown error goes to the next node', async ([, refusal]) => {
-    const { rpc, asked } = rpcOver({ [FIRST]: failingWith(refusal), [SECOND]: echo })
+    const { rpc, urls } = rpcOver({ [FIRST]: failingWith(refusal), [SECOND]: echo })
     const calls = [...BLOCKS.slice(0, 3), LOGS(1, 10)]
     expect(await rpc(calls)).toEqual(resultsOf(calls))
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
   })
 
   test.for([
@@ -607,9 +607,9 @@ describe('A node’s limits are learnt from its refusals:', () => {
     { code: -32_602, message: 'invalid argument 0: hex string has length 2, want 40' },
     { code: -38_013, message: 'intrinsic gas too low' },
   ])('$message is the call’s own failure, which goes to no other node', async (error) => {
-    const { rpc, asked } = rpcOver({ [FIRST]: failingWith(() => error), [SECOND]: echo })
+    const { rpc, urls } = rpcOver({ [FIRST]: failingWith(() => error), [SECOND]: echo })
     expect(await rpc([BLOCKS[0] as RpcRequest])).toEqual([{ error: { code: error.code } }])
-    expect(asked).toEqual([FIRST])
+    expect(urls).toEqual([FIRST])
   })
 
   test('a call that fails alike at all nodes fails without the others', async () => {
@@ -636,13 +636,13 @@ describe('A node’s limits are learnt from its refusals:', () => {
     let isOdd = true
     const error = { code: -32_601, message: `the method ${method} does not exist/is not available` }
     const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
-    const { rpc, asked } = rpcOver({ [FIRST]: node })
+    const { rpc, urls } = rpcOver({ [FIRST]: node })
     const call = { method, params: method === 'eth_getLogs' ? LOGS(1, 1).params : ['x'] }
     expect(await rpc([call])).toEqual([{ error: { code: -32_601, refusal: 'unserved' } }])
     isOdd = false
-    asked.length = 0
+    urls.length = 0
     expect(await rpc([call])).toEqual(resultsOf([call]))
-    expect(asked).toEqual([FIRST])
+    expect(urls).toEqual([FIRST])
   })
 
   test('a node that refuses the events of one block is faulty, and is called again', async () => {
@@ -677,13 +677,13 @@ describe('A node’s limits are learnt from its refusals:', () => {
     const isOld = ({ params }: RpcRequest) => Number(params[0]) <= 7
     const node: Node = (batch, signal) =>
       batch.some(isOld) ? whole(403, -32_602, 'Archive requests require a personal token') : echo(batch, signal)
-    const { rpc, batches, asked } = rpcOver({ [FIRST]: node, [SECOND]: echo })
+    const { rpc, batches, urls } = rpcOver({ [FIRST]: node, [SECOND]: echo })
     expect(await rpc(BLOCKS)).toEqual(resultsOf(BLOCKS))
-    expect(batches.filter((_, i) => asked[i] === SECOND).flat().length).toBeLessThanOrEqual(14)
-    expect(asked.length).toBeLessThanOrEqual(12)
-    asked.length = 0
+    expect(batches.filter((_, i) => urls[i] === SECOND).flat().length).toBeLessThanOrEqual(14)
+    expect(urls.length).toBeLessThanOrEqual(12)
+    urls.length = 0
     expect(await rpc(BLOCKS.slice(0, 4))).toEqual(resultsOf(BLOCKS.slice(0, 4)))
-    expect(asked).toEqual([SECOND])
+    expect(urls).toEqual([SECOND])
   })
 
   test('twice the limit is tried after a doubling pause, and no limit holds after a success', async () => {
@@ -714,12 +714,12 @@ describe('A node’s limits are learnt from its refusals:', () => {
     let isOdd = true
     const error = { code: -32_601, message: 'the method eth_simulateV1 does not exist/is not available' }
     const node: Node = (batch, signal) => (isOdd ? failingWith(() => error)(batch, signal) : echo(batch, signal))
-    const { rpc, asked } = rpcOver({ [FIRST]: node }, { elapse: () => elapsed })
+    const { rpc, urls } = rpcOver({ [FIRST]: node }, { elapse: () => elapsed })
     const call = { method: 'eth_simulateV1', params: ['x'] }
     expect(await rpc([call])).toEqual([{ error: { code: -32_601, refusal: 'unsupported' } }])
     isOdd = false
     expect(await rpc([call])).toEqual([{ error: { code: -32_601, refusal: 'unsupported' } }])
-    expect(asked).toHaveLength(1)
+    expect(urls).toHaveLength(1)
     elapsed = 5_001
     await rpc(BLOCKS.slice(0, 1))
     expect(await rpc([call])).toEqual(resultsOf([call]))
@@ -727,9 +727,9 @@ describe('A node’s limits are learnt from its refusals:', () => {
 
   test('a refusal by all nodes does not change their order', async () => {
     const odd = failingWith(() => ({ code: -32_000, message: 'odd' }))
-    const { rpc, asked } = rpcOver({ [FIRST]: odd, [SECOND]: odd })
+    const { rpc, urls } = rpcOver({ [FIRST]: odd, [SECOND]: odd })
     for (let turn = 0; turn < 2; turn += 1) await rpc(BLOCKS.slice(0, 1))
-    expect(asked).toEqual([FIRST, SECOND, FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND, FIRST, SECOND])
   })
 
   test('the log has class and code of each node’s error if none serves', async () => {
@@ -760,12 +760,12 @@ describe('A node', () => {
   const CALL: readonly RpcRequest[] = [{ method: 'eth_blockNumber', params: [] }]
 
   test('of another chain never serves, and is asked for its chain id once', async () => {
-    const { rpc, asked } = rpcOver({ [FIRST]: answer('0x1'), [SECOND]: answer('0x2105') }, { chainId: 8453 })
+    const { rpc, urls } = rpcOver({ [FIRST]: answer('0x1'), [SECOND]: answer('0x2105') }, { chainId: 8453 })
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
     await rpc(CALL)
-    expect(asked).toEqual([FIRST, SECOND, SECOND])
-    const alone = rpcOver({ [FIRST]: answer('0x1') }, { chainId: 8453 })
-    expect((await catchFailure(alone.rpc(CALL))).code).toBe('upstream_unavailable')
+    expect(urls).toEqual([FIRST, SECOND, SECOND])
+    const single = rpcOver({ [FIRST]: answer('0x1') }, { chainId: 8453 })
+    expect((await catchFailure(single.rpc(CALL))).code).toBe('upstream_unavailable')
   })
 
   test('is asked for its chain id only in its first batch', async () => {
@@ -779,43 +779,43 @@ describe('A node', () => {
   })
 
   test('that redirects is not followed', async () => {
-    const { rpc, asked, environment } = rpcOver({
+    const { rpc, urls, environment } = rpcOver({
       [FIRST]: () => new Response(null, { status: 307, headers: { location: 'https://elsewhere.example' } }),
       [SECOND]: answer('0x2105'),
     })
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
     expect(environment.fetch.mock.calls[0]?.[1]).toMatchObject({ redirect: 'manual' })
   })
 
   test('with a retry-after gets no requests until then, and the error has that time', async () => {
     let elapsed = 0
     const busy: Node = () => new Response('slow down', { status: 429, headers: { 'retry-after': '7' } })
-    const { rpc, asked } = rpcOver({ [FIRST]: busy }, { elapse: () => elapsed })
+    const { rpc, urls } = rpcOver({ [FIRST]: busy }, { elapse: () => elapsed })
     expect((await catchFailure(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
     expect((await catchFailure(rpc(CALL))).headers).toEqual({ 'retry-after': '7' })
-    expect(asked).toEqual([FIRST])
+    expect(urls).toEqual([FIRST])
     const two = rpcOver({ [FIRST]: busy, [SECOND]: answer('0x2105') }, { elapse: () => elapsed })
     await two.rpc(CALL)
     elapsed = 7_001
     await two.rpc(CALL)
-    expect(two.asked).toEqual([FIRST, SECOND, SECOND])
+    expect(two.urls).toEqual([FIRST, SECOND, SECOND])
   })
 
   test('that is slow still counts while the next one is called, too', async () => {
-    const secondAsked = Promise.withResolvers<void>()
+    const secondRequested = Promise.withResolvers<void>()
     const slow: Node = async (batch, signal) => {
-      await secondAsked.promise
+      await secondRequested.promise
       return answer('0x2105')(batch, signal)
     }
     const never: Node = (_, signal) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-        secondAsked.resolve()
+        secondRequested.resolve()
       })
-    const { rpc, asked } = rpcOver({ [FIRST]: slow, [SECOND]: never })
+    const { rpc, urls } = rpcOver({ [FIRST]: slow, [SECOND]: never })
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
-    expect(asked).toEqual([FIRST, SECOND])
+    expect(urls).toEqual([FIRST, SECOND])
   })
 
   test('that takes more than twice its usual time is joined by the next one', async () => {
@@ -824,12 +824,12 @@ describe('A node', () => {
       if (!isSlow) return answer('0x2105')(batch, signal)
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
     }
-    const { rpc, asked } = rpcOver({ [FIRST]: once, [SECOND]: answer('0x2105') })
+    const { rpc, urls } = rpcOver({ [FIRST]: once, [SECOND]: answer('0x2105') })
     await rpc(CALL)
     isSlow = true
     const begun = performance.now()
     expect(await rpc(CALL)).toEqual([{ result: '0x1' }])
-    expect(asked).toEqual([FIRST, FIRST, SECOND])
+    expect(urls).toEqual([FIRST, FIRST, SECOND])
     // The service sends the call to the second node before 1.65 s, the limit for nodes with an unknown usual response
     // time.
     expect(performance.now() - begun).toBeLessThan(1_500)

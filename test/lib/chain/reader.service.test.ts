@@ -312,16 +312,16 @@ describe('A read at a node without state overrides', () => {
   test('uses overrides again after a single refusal', async ({ world, rpc }) => {
     let faults = 1
     const faltering: Rpc = (requests) => (faults-- > 0 ? wrapRefusing(rpc)(requests) : rpc(requests))
-    const asked: RpcRequest[] = []
+    const calls: RpcRequest[] = []
     const reader = createChainReader(BASE, (requests) => {
-      asked.push(...requests)
+      calls.push(...requests)
       return faltering(requests)
     })
     await readVault(reader, world)
-    asked.length = 0
+    calls.length = 0
     await readVault(reader, world)
-    expect(asked.some(hasOverrides)).toBe(true)
-    expect(asked.some(({ method }) => method === 'eth_getStorageAt')).toBe(false)
+    expect(calls.some(hasOverrides)).toBe(true)
+    expect(calls.some(({ method }) => method === 'eth_getStorageAt')).toBe(false)
   })
 
   const wordsAnswered = (rpc: Rpc, outcome: RpcOutcome): Rpc => {

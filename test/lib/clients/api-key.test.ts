@@ -96,11 +96,11 @@ describe('Random base62 text', () => {
   })
 
   test('requests as many bytes as are still missing', () => {
-    const asked: number[] = []
+    const sizes: number[] = []
     randomBase62(4, (size) => {
-      asked.push(size)
-      return new Uint8Array(size).fill(asked.length === 1 ? 250 : 1)
+      sizes.push(size)
+      return new Uint8Array(size).fill(sizes.length === 1 ? 250 : 1)
     })
-    expect(asked).toEqual([4, 4])
+    expect(sizes).toEqual([4, 4])
   })
 })

@@ -22,17 +22,17 @@ const VAULTS = [
 ]
 const limited = (limits: Partial<KeyLimits>): KeyLimits => ({ ...UNRESTRICTED_LIMITS, ...limits })
 
-test.for<[key: string, limits: Partial<KeyLimits>, seen: readonly number[]]>([
+test.for<[key: string, limits: Partial<KeyLimits>, visible: readonly number[]]>([
   ['without limits sees all vaults of its client', {}, [0, 1, 2]],
   ['for a chain sees the vaults on it', { chains: [8453] }, [0, 2]],
   ['for a vault does not see one with the same address elsewhere', { vaults: [{ chainId: 8453, address: ONE }] }, [0]],
   ['for a chain and a vault elsewhere sees none', { chains: [1], vaults: [{ chainId: 8453, address: ONE }] }, []],
-])('A key %s', ([, limits, seen]) => {
+])('A key %s', ([, limits, visible]) => {
   const caller = { client: { vaults: VAULTS }, limits: limited(limits) }
-  expect(listVisibleVaults(caller)).toEqual(seen.map((index) => VAULTS[index]))
+  expect(listVisibleVaults(caller)).toEqual(visible.map((index) => VAULTS[index]))
   for (const [index, vault] of VAULTS.entries()) {
     const find = () => findVisibleVault(caller, vault.address, vault.chainId)
-    if (seen.includes(index)) expect(find()).toBe(vault)
+    if (visible.includes(index)) expect(find()).toBe(vault)
     else expect(find).toThrow(expect.objectContaining({ code: expect.stringMatching(/^(chain|vault)_not_allowed$/) }))
   }
 })

@@ -34,23 +34,23 @@ function createTradedVault(
 }
 
 function runAt(say: (block: bigint) => RpcOutcome) {
-  const asked: bigint[] = []
+  const requestedBlocks: bigint[] = []
   const rpc: Rpc = async (requests) =>
     requests.map(({ params }) => {
       const block = hexToBigInt(params[1] as `0x${string}`)
-      asked.push(block)
+      requestedBlocks.push(block)
       return say(block)
     })
   const reader = createChainReader(evmChain(8453) as EvmChain, rpc)
   const run = { reader, final: { number: blockAt(0), timestamp: BigInt(NOW) }, pricesSince: 0n } as unknown as Run
-  return { run, asked }
+  return { run, requestedBlocks }
 }
 
 const buildPriceOutcome = (block: bigint): RpcOutcome => ({ result: numberToHex(block, { size: 32 }) })
 const TOO_OLD: RpcOutcome = { error: { code: -32_000, refusal: 'archive' } }
 
 test('A price is read after the last trade of each hour, and of each day longer ago than 30 days', async () => {
-  const { run, asked } = runAt(buildPriceOutcome)
+  const { run, requestedBlocks } = runAt(buildPriceOutcome)
   const ago = [40 * DAY - 5, 39.5 * DAY, 29 * DAY - 5, 29 * DAY - 7, 28.5 * DAY]
   const one = createTradedVault(ago)
   const [{ read: prices } = { read: [] }] = await readPrices(run, [
@@ -58,7 +58,7 @@ test('A price is read after the last trade of each hour, and of each day longer 
     createTradedVault([60], { protocol: 'lagoon' }),
   ])
   const read = [39.5 * DAY, 29 * DAY - 7, 28.5 * DAY]
-  expect(asked).toEqual(read.map(blockAt))
+  expect(requestedBlocks).toEqual(read.map(blockAt))
   expect(prices).toEqual(
     read.map((secondsAgo) => ({
       price: blockAt(secondsAgo),
@@ -69,17 +69,17 @@ test('A price is read after the last trade of each hour, and of each day longer 
 })
 
 test('No price is read within an hour after a known one', async () => {
-  const { run, asked } = runAt(buildPriceOutcome)
-  const known = { price: 1n, timestamp: BigInt(NOW - 3 * HOUR), blockNumber: blockAt(3 * HOUR) }
-  await readPrices(run, [createTradedVault([2.5 * HOUR, 1.5 * HOUR, 60], { lastPrices: [known] })])
-  expect(asked).toEqual([1.5 * HOUR, 60].map(blockAt))
+  const { run, requestedBlocks } = runAt(buildPriceOutcome)
+  const lastPrice = { price: 1n, timestamp: BigInt(NOW - 3 * HOUR), blockNumber: blockAt(3 * HOUR) }
+  await readPrices(run, [createTradedVault([2.5 * HOUR, 1.5 * HOUR, 60], { lastPrices: [lastPrice] })])
+  expect(requestedBlocks).toEqual([1.5 * HOUR, 60].map(blockAt))
 })
 
 test('A slice reads the 100 newest prices', async () => {
-  const { run, asked } = runAt(buildPriceOutcome)
+  const { run, requestedBlocks } = runAt(buildPriceOutcome)
   await readPrices(run, [createTradedVault(Array.from({ length: 150 }, (_, index) => (150 - index) * HOUR - 1))])
-  expect(asked).toHaveLength(100)
-  expect(asked.at(-1)).toBe(blockAt(HOUR - 1))
+  expect(requestedBlocks).toHaveLength(100)
+  expect(requestedBlocks.at(-1)).toBe(blockAt(HOUR - 1))
 })
 
 test('A pruned price is left out; if all are pruned, the run reads only recent ones', async () => {
@@ -93,5 +93,5 @@ test('A pruned price is left out; if all are pruned, the run reads only recent o
   const none = runAt(() => TOO_OLD)
   for (let run = 0; run < 2; run += 1)
     expect(await readPrices(none.run, [createTradedVault(ago)])).toMatchObject([{ read: [] }])
-  expect(none.asked).toEqual([5 * HOUR, 60, 60].map(blockAt))
+  expect(none.requestedBlocks).toEqual([5 * HOUR, 60, 60].map(blockAt))
 })

@@ -14,7 +14,8 @@ import { locateEntries as inPlaces, ledgerPosition, type UnlocatedEntry } from '
 
 const { account, timestamp } = ledgerPosition(0)
 const WAITING: OpenRequest = { kind: 'deposit', requestId: 0n, account, timestamp }
-const inOrder = (given: readonly UnlocatedEntry[]) => inPlaces(given).map((entry, logIndex) => ({ ...entry, logIndex }))
+const inOrder = (entries: readonly UnlocatedEntry[]) =>
+  inPlaces(entries).map((entry, logIndex) => ({ ...entry, logIndex }))
 const request = (assets: bigint): UnlocatedEntry => ({ kind: 'deposit', requestId: 0n, assets, shares: null })
 const claim = (assets: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shares: assets })
 
@@ -24,13 +25,13 @@ const claim = (assets: bigint): UnlocatedEntry => ({ kind: 'claim', assets, shar
  */
 type Block = {
   readonly hash: number
-  readonly given: UnlocatedEntry | undefined
+  readonly entry: UnlocatedEntry | undefined
   readonly amounts: OpenAmounts
   readonly settled: bigint
 }
 type Report = { readonly key: string; readonly claimable: bigint; readonly completed: bigint }
 
-const START: Block = { hash: 0, given: undefined, amounts: { pending: 0n, claimable: 0n, cancelled: 0n }, settled: 0n }
+const START: Block = { hash: 0, entry: undefined, amounts: { pending: 0n, claimable: 0n, cancelled: 0n }, settled: 0n }
 
 const commands = fc.array(
   fc.record({
@@ -47,9 +48,9 @@ type Command = Parameters<Parameters<typeof commands.map>[0]>[0][number]
 function mine(chain: readonly Block[], { what, part }: Command): readonly Block[] {
   const { amounts, settled } = chain.at(-1) ?? START
   const { pending, claimable, cancelled } = amounts
-  const add = (given: UnlocatedEntry | undefined, changed: Partial<OpenAmounts>, more = 0n) => [
+  const add = (entry: UnlocatedEntry | undefined, changed: Partial<OpenAmounts>, more = 0n) => [
     ...chain,
-    { hash: Math.random(), given, amounts: { ...amounts, ...changed }, settled: settled + more },
+    { hash: Math.random(), entry, amounts: { ...amounts, ...changed }, settled: settled + more },
   ]
   const some = (whole: bigint) => (whole * part + 11n) / 12n
   switch (what) {
@@ -73,29 +74,32 @@ function mine(chain: readonly Block[], { what, part }: Command): readonly Block[
  * Repeated reports with the same key count once.
  */
 function startJob() {
-  const told = new Map<string, Report>()
-  let kept: {
+  const reports = new Map<string, Report>()
+  let stored: {
     through: number
     waiting?: OpenRequest
     snapshot?: { number: number; hash: number; amounts: OpenAmounts }
   }
-  kept = { through: -1 }
+  stored = { through: -1 }
 
   /**
    * Runs the job on a chain whose blocks up to `final` are final. `killed` names the write before which the run is
    * killed.
    */
   function run(chain: readonly Block[], final: number, killed?: 'before the request' | 'before the progress'): void {
-    const entries = inOrder(chain.slice(0, final + 1).map(({ given }) => given ?? request(0n)))
+    const entries = inOrder(chain.slice(0, final + 1).map(({ entry }) => entry ?? request(0n)))
     const upTo = (number: number) => entries.filter(({ blockNumber }) => blockNumber <= number + 1)
-    const isNew = ({ blockNumber }: LedgerEntry) => blockNumber > kept.through + 1
+    const isNew = ({ blockNumber }: LedgerEntry) => blockNumber > stored.through + 1
     if (entries.some((entry) => isNew(entry) && entry.kind === 'deposit' && entry.assets > 0n)) {
-      kept.waiting = { ...WAITING, ...(kept.waiting?.reported !== undefined && { reported: kept.waiting.reported }) }
+      stored.waiting = {
+        ...WAITING,
+        ...(stored.waiting?.reported !== undefined && { reported: stored.waiting.reported }),
+      }
     }
-    let { waiting } = kept
+    let { waiting } = stored
     let isOver = false
-    const tell = (report: Report) => told.has(report.key) || told.set(report.key, report)
-    for (let number = kept.through + 1; number <= final; number += 1) {
+    const tell = (report: Report) => reports.has(report.key) || reports.set(report.key, report)
+    for (let number = stored.through + 1; number <= final; number += 1) {
       const entry = entries[number] as LedgerEntry
       if (entry.kind === 'claim') {
         const taken = waiting ? findClaimedRequests('deposit', entry, upTo(number - 1)) : []
@@ -106,7 +110,7 @@ function startJob() {
         }
         tell({ key: `claim ${chain[number]?.hash}`, claimable: 0n, completed: entry.assets })
       }
-      const { snapshot } = kept
+      const { snapshot } = stored
       if (waiting && snapshot?.number === number && snapshot.hash === chain[number]?.hash) {
         const settled = settleRequest(waiting, snapshot.amounts, upTo(number))
         for (const { key, amount } of settled.parts) tell({ key, claimable: amount, completed: 0n })
@@ -118,8 +122,8 @@ function startJob() {
     }
     if (isOver) waiting = undefined
     if (killed === 'before the request') return
-    const { waiting: _, snapshot, ...progress } = kept
-    kept = { ...progress, ...(waiting && { waiting }), ...(snapshot && { snapshot }) }
+    const { waiting: _, snapshot, ...progress } = stored
+    stored = { ...progress, ...(waiting && { waiting }), ...(snapshot && { snapshot }) }
     if (killed) return
     const left = snapshot && snapshot.number > final ? snapshot : undefined
     const head = chain.length - 1
@@ -127,10 +131,10 @@ function startJob() {
     const taken =
       waiting && head > final && hasReportableAmounts(waiting, amounts) ? { number: head, hash, amounts } : undefined
     const next = left ?? taken
-    kept = { through: final, ...(waiting && { waiting }), ...(next && { snapshot: next }) }
+    stored = { through: final, ...(waiting && { waiting }), ...(next && { snapshot: next }) }
   }
 
-  return { run, list: () => [...told.values()] }
+  return { run, list: () => [...reports.values()] }
 }
 
 describe('A settlement without an event', () => {
@@ -147,24 +151,27 @@ describe('A settlement without an event', () => {
           else if (step.what === 'kill') {
             job.run(chain, final, step.part > 6n ? 'before the request' : 'before the progress')
           } else if (step.what === 'reorganise') {
-            const kept = Math.max(final + 1, chain.length - Number(step.part))
-            const lost = chain.slice(kept)
-            const before = chain[kept - 1] ?? START
-            chain = [...chain.slice(0, kept), ...lost.map(() => ({ ...before, given: undefined, hash: Math.random() }))]
+            const commonLength = Math.max(final + 1, chain.length - Number(step.part))
+            const lost = chain.slice(commonLength)
+            const before = chain[commonLength - 1] ?? START
+            chain = [
+              ...chain.slice(0, commonLength),
+              ...lost.map(() => ({ ...before, entry: undefined, hash: Math.random() })),
+            ]
           }
         }
         // The job may need one run to discard a snapshot of a block that a reorganisation removed. It needs another run
         // to use the next snapshot.
         for (let run = 0; run < 3; run += 1) {
-          chain = [...chain, { ...(chain.at(-1) ?? START), given: undefined, hash: Math.random() }]
+          chain = [...chain, { ...(chain.at(-1) ?? START), entry: undefined, hash: Math.random() }]
           job.run(chain, final)
           final = chain.length - 1
         }
-        const told = job.list()
-        const claimable = told.reduce((sum, report) => sum + report.claimable, 0n)
+        const reports = job.list()
+        const claimable = reports.reduce((sum, report) => sum + report.claimable, 0n)
         expect(claimable).toBe(chain.at(-1)?.settled)
         let unclaimed = 0n
-        for (const { claimable, completed } of told) {
+        for (const { claimable, completed } of reports) {
           unclaimed += claimable - completed
           expect(unclaimed).toBeGreaterThanOrEqual(0n)
         }

@@ -38,9 +38,9 @@ async function ask(edge: EdgeSettings | undefined, headers: APIGatewayProxyEvent
     headers: Object.keys((request as unknown as APIGatewayProxyEventV2).headers),
   }))
   const event = someEvent('GET', '/things', { headers })
-  const { statusCode: status = 0, body = '', headers: told } = await handler(event, someContext())
+  const { statusCode: status = 0, body = '', headers: responseHeaders } = await handler(event, someContext())
   const { requestId } = event.requestContext
-  return { status, body: JSON.parse(body), headers: new Headers(told as Record<string, string>), requestId }
+  return { status, body: JSON.parse(body), headers: new Headers(responseHeaders as Record<string, string>), requestId }
 }
 
 describe('The caller’s address', () => {
@@ -54,8 +54,8 @@ describe('The caller’s address', () => {
     ['CloudFront without a header', undefined, CLOUDFRONT],
     ['CloudFront if the header has no address', `somebody, ${CLOUDFRONT}`, CLOUDFRONT],
   ] as const)('of a request through CloudFront is %s', async ([, forwarded, expected]) => {
-    const told = await ask(open, { [EDGE_HEADER]: KEY, 'x-forwarded-for': forwarded })
-    expect(told).toMatchObject({ status: 200, body: { from: expected } })
+    const response = await ask(open, { [EDGE_HEADER]: KEY, 'x-forwarded-for': forwarded })
+    expect(response).toMatchObject({ status: 200, body: { from: expected } })
   })
 
   test.for([
@@ -64,13 +64,13 @@ describe('The caller’s address', () => {
     ['with an empty key', { [EDGE_HEADER]: '' }],
     ['with the hash in stages.json', { [EDGE_HEADER]: sha256(KEY) }],
   ] as const)('of a request past CloudFront %s is that of the connection', async ([, headers]) => {
-    const told = await ask(open, { ...headers, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
-    expect(told).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
+    const response = await ask(open, { ...headers, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
+    expect(response).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
   })
 
   test('in a stage without an edge is that of the connection, whatever the headers say', async () => {
-    const told = await ask(undefined, { [EDGE_HEADER]: KEY, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
-    expect(told).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
+    const response = await ask(undefined, { [EDGE_HEADER]: KEY, 'x-forwarded-for': `${VIEWER}, ${CLOUDFRONT}` })
+    expect(response).toMatchObject({ status: 200, body: { from: CLOUDFRONT } })
   })
 })
 
@@ -84,8 +84,8 @@ describe('If CloudFront is the only way,', () => {
   test('both keys are accepted during a rotation, and neither reaches the function or the log', async () => {
     const { text } = captureLogs()
     for (const key of [KEY, NEXT]) {
-      const told = await ask(closed, { [EDGE_HEADER]: key, accept: '*/*', 'x-forwarded-for': VIEWER })
-      expect(told).toMatchObject({ status: 200, body: { from: VIEWER, headers: ['accept', 'x-forwarded-for'] } })
+      const response = await ask(closed, { [EDGE_HEADER]: key, accept: '*/*', 'x-forwarded-for': VIEWER })
+      expect(response).toMatchObject({ status: 200, body: { from: VIEWER, headers: ['accept', 'x-forwarded-for'] } })
       expect(text()).not.toContain(key)
     }
   })

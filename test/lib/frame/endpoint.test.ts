@@ -112,31 +112,31 @@ describe('A request', () => {
 })
 
 describe('The caller', () => {
-  const askedFor = { ...contract, caller: 'client' } as const satisfies EndpointContract
+  const clientContract = { ...contract, caller: 'client' } as const satisfies EndpointContract
   const client = { clientId: 'AbCdE01234', name: 'Some wallet', createdAt: new Date(), vaults: [] }
 
   test('is passed to the implementation', async () => {
     const run = vi.fn(async () => REPLY)
     vi.mocked(createCallerLookup).mockReturnValue(async () => ({ client }))
-    const handler = endpoint(askedFor, {}, () => run)
+    const handler = endpoint(clientContract, {}, () => run)
     await invoke(handler)
     expect(run).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ client }))
   })
 
   test('is identified before the request is parsed, and while the container starts', async () => {
     const started = Promise.withResolvers<void>()
-    const asked = Promise.withResolvers<void>()
+    const lookupStarted = Promise.withResolvers<void>()
     const run = vi.fn(async () => REPLY)
     const slow = async () => {
       started.resolve()
-      await asked.promise
+      await lookupStarted.promise
     }
     vi.mocked(createCallerLookup).mockReturnValue(async () => {
-      asked.resolve()
+      lookupStarted.resolve()
       await started.promise
       return { client }
     })
-    const handler = endpoint(askedFor, { slow }, () => run)
+    const handler = endpoint(clientContract, { slow }, () => run)
     const context = someContext({ remainingMs: 2_000 })
     expectError(await invoke(handler, { body: 'not JSON' }, context), 'invalid_json')
     expect(await invoke(handler)).toMatchObject({ status: 200 })
@@ -151,7 +151,7 @@ describe('The caller', () => {
       await setTimeout(20)
       throw new AppError('invalid_api_key')
     })
-    const handler = endpoint(askedFor, { build }, () => async () => REPLY)
+    const handler = endpoint(clientContract, { build }, () => async () => REPLY)
     expectError(await invoke(handler, { body: 'not JSON' }, someContext({ remainingMs: 2_000 })), 'invalid_api_key')
   })
 })
@@ -180,7 +180,7 @@ describe('A reply', () => {
 })
 
 describe('A public reply', () => {
-  const kept = {
+  const cacheableContract = {
     ...contract,
     method: 'GET',
     request: {},
@@ -188,7 +188,7 @@ describe('A public reply', () => {
     cacheControl: 'public, max-age=60',
   } as const satisfies EndpointContract
   const LONG = { name: 'long '.repeat(300) }
-  const open = (reply = LONG) => openEndpoint(kept, { version }, () => async () => reply)
+  const open = (reply = LONG) => openEndpoint(cacheableContract, { version }, () => async () => reply)
   const ask = (handler: Handler, headers: Record<string, string> = {}, method = 'GET') =>
     handler(someEvent(method, '/things', { headers }), someContext())
   const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { br: brotliDecompressSync, gzip: gunzipSync }
@@ -232,7 +232,7 @@ describe('A public reply', () => {
     const compressing = { 'accept-encoding': 'gzip' }
     expect((await ask(open({ name: 'short' }), compressing)).body).toBe('{"name":"short"}')
     const details = Array.from({ length: 100 }, (_, i) => ({ field: `${i}`, issue: 'is required' }))
-    const failing = openEndpoint(kept, { version }, () => async () => {
+    const failing = openEndpoint(cacheableContract, { version }, () => async () => {
       throw new AppError('invalid_json', { details })
     })
     expect(JSON.parse((await ask(failing, compressing)).body ?? '')).toMatchObject({ code: 'invalid_json', details })
@@ -240,12 +240,12 @@ describe('A public reply', () => {
 
   test('is not sent again to a caller that has it, compressed or not', async () => {
     const handler = open()
-    const { headers: told } = await ask(handler, { 'accept-encoding': 'gzip' })
-    const tag = String(told?.['etag'])
+    const { headers: responseHeaders } = await ask(handler, { 'accept-encoding': 'gzip' })
+    const tag = String(responseHeaders?.['etag'])
     expect(tag).toMatch(/^W\/"[\w-]{22}"$/)
     expect((await ask(handler)).headers).toMatchObject({ etag: tag })
-    for (const known of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
-      const { statusCode, headers, body } = await ask(handler, { 'if-none-match': known, 'accept-encoding': 'br' })
+    for (const etag of [tag, tag.slice(2), `"other", ${tag}`, '*']) {
+      const { statusCode, headers, body } = await ask(handler, { 'if-none-match': etag, 'accept-encoding': 'br' })
       expect([statusCode, body]).toEqual([304, undefined])
       expect(headers).toMatchObject({
         etag: tag,
@@ -259,7 +259,11 @@ describe('A public reply', () => {
   })
 
   test('has no ETag if it may not be stored', async () => {
-    const handler = openEndpoint({ ...kept, cacheControl: 'no-store' }, { version }, () => async () => LONG)
+    const handler = openEndpoint(
+      { ...cacheableContract, cacheControl: 'no-store' },
+      { version },
+      () => async () => LONG,
+    )
     const { statusCode, headers } = await ask(handler, { 'if-none-match': '*', 'accept-encoding': 'gzip' })
     expect(statusCode).toBe(200)
     expect(headers).toMatchObject({ vary: 'accept-encoding', 'content-encoding': 'gzip' })
@@ -276,7 +280,11 @@ describe('A public reply', () => {
     const encodings = vi.fn((name: string) => name)
     const name = z.codec(z.string(), z.string(), { decode: (text) => text, encode: encodings })
     const reply = { ...LONG }
-    const handler = openEndpoint({ ...kept, response: z.object({ name }) }, { version }, () => async () => reply)
+    const handler = openEndpoint(
+      { ...cacheableContract, response: z.object({ name }) },
+      { version },
+      () => async () => reply,
+    )
     const accepted = ['gzip', 'gzip', 'br', 'identity']
     const replies = await Promise.all(accepted.map((one) => ask(handler, { 'accept-encoding': one })))
     expect(encodings).toHaveBeenCalledTimes(1)
@@ -307,9 +315,9 @@ describe('A signed reply', () => {
       accepting,
     )
     expect(headers.has('content-encoding')).toBe(false)
-    const asked = { method: 'POST', url: `https://api.example/things/${THING}`, headers: {} }
+    const request = { method: 'POST', url: `https://api.example/things/${THING}`, headers: {} }
     const response = { status: 200, headers: Object.fromEntries(headers) }
-    expect(await isSignedBy(publicKeyOf(key), { request: asked, response }, JSON.stringify(body))).toBe(true)
+    expect(await isSignedBy(publicKeyOf(key), { request, response }, JSON.stringify(body))).toBe(true)
     const failed = await invoke(handle(async () => Promise.reject(new AppError('vault_is_paused'))))
     expectError(failed, 'vault_is_paused')
     expect(failed.headers.has('signature')).toBe(false)
@@ -402,9 +410,9 @@ describe('A request that takes too long', () => {
   })
 
   test('gets its error even while the caller is being identified', async () => {
-    const asked = { ...contract, caller: 'client' } as const satisfies EndpointContract
+    const clientContract = { ...contract, caller: 'client' } as const satisfies EndpointContract
     vi.mocked(createCallerLookup).mockReturnValue(() => new Promise(() => {}))
-    const handler = endpoint(asked, {}, () => async () => REPLY)
+    const handler = endpoint(clientContract, {}, () => async () => REPLY)
     expectError(await invoke(handler, {}, someContext({ remainingMs: 600 })), 'timed_out')
   })
 

@@ -95,10 +95,10 @@ describe('The configuration', () => {
     vi.stubEnv('CONFIG_SECRET', 'stage')
     vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', url)
     const handler = job(configured, { config }, (services) => async () => {
-      told.push(services.config.rpcUrls[8453])
+      rpcUrls.push(services.config.rpcUrls[8453])
       return { done: 1n }
     })
-    const told: unknown[] = []
+    const rpcUrls: unknown[] = []
     const run = () => handler({ from: '1' }, someContext())
 
     await run()
@@ -106,19 +106,19 @@ describe('The configuration', () => {
     await run()
     vi.setSystemTime(Date.now() + 5 * 60_000)
     await run()
-    expect(told).toEqual([['https://one.example'], ['https://one.example'], ['https://two.example']])
+    expect(rpcUrls).toEqual([['https://one.example'], ['https://one.example'], ['https://two.example']])
 
     const { lines } = captureLogs()
     secrets['stage'] = { rpcUrls: 'hunter2' }
     vi.setSystemTime(Date.now() + 5 * 60_000)
     await run()
-    expect(told.at(-1)).toEqual(['https://two.example'])
+    expect(rpcUrls.at(-1)).toEqual(['https://two.example'])
     expect(lines).toContainEqual(expect.objectContaining({ message: 'the changed configuration cannot be used' }))
     expect(JSON.stringify(lines)).not.toContain('hunter2')
 
     secrets['stage'] = { rpcUrls: { '8453': ['https://three.example'] } }
     vi.setSystemTime(Date.now() + 5 * 60_000)
     await run()
-    expect(told.at(-1)).toEqual(['https://three.example'])
+    expect(rpcUrls.at(-1)).toEqual(['https://three.example'])
   })
 })

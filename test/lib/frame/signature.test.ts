@@ -22,7 +22,7 @@ const RFC_P256_JWK = {
 }
 const REQUEST_DIGEST = 'sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:'
 const GUIDE = 'docs/guides/verify-answers.md'
-const ASKED = someEvent('POST', '/foo', {
+const EVENT = someEvent('POST', '/foo', {
   rawQueryString: 'param=Value&Pet=dog',
   headers: { 'content-digest': REQUEST_DIGEST },
 })
@@ -81,8 +81,8 @@ describe('The examples of RFC 9421', () => {
       signature: 'reqres=:dMT/A/76ehrdBTD/2Xx8QuKV6FoyzEP/I9hdzKN8LQJLNgzU4W767HK05rx1i8meNQQgQPgQp8wq2ive3tV5Ag==:',
     }
     const response = { status: 503, headers }
-    const verified = (asked: typeof request) =>
-      verifySignature(describeExchange({ request: asked, response }), { policy, resolveVerifier: () => verifier })
+    const verified = (changed: typeof request) =>
+      verifySignature(describeExchange({ request: changed, response }), { policy, resolveVerifier: () => verifier })
     expect(await verified(request)).toMatchObject({ label: 'reqres' })
     for (const change of [{ method: 'PUT' }, { url: 'https://example.com/bar' }, { headers }]) {
       await expect(verified({ ...request, ...change })).rejects.toThrow()
@@ -92,7 +92,7 @@ describe('The examples of RFC 9421', () => {
 
 describe('A response', () => {
   test('is signed in the documented form, byte by byte', () => {
-    expect(signatureHeaders(ASKED, ANSWER, SIGNER, AT)).toEqual({
+    expect(signatureHeaders(EVENT, ANSWER, SIGNER, AT)).toEqual({
       'content-digest': 'sha-256=:z0bm/K2/kBiAHdTk/FHlB2NyoHqaTdzCA9k+jeJ0ezA=:',
       'signature-input':
         'sig=("@status" "content-digest" "content-type" "@method";req "@path";req "@query";req "content-digest";req);created=1618884473;expires=1618884773;keyid="test-key-ed25519";alg="ed25519";tag="vaultline"',
@@ -101,12 +101,12 @@ describe('A response', () => {
   })
 
   test.for([
-    ['a body with its digest', ASKED, 'https://api.example/foo?param=Value&Pet=dog'],
+    ['a body with its digest', EVENT, 'https://api.example/foo?param=Value&Pet=dog'],
     ['a plain path', someEvent('GET', '/foo'), 'https://api.example/foo'],
-  ] as const)('to %s is verified by the RFC', async ([, asked, url]) => {
-    const { method } = asked.requestContext.http
-    const headers = { 'content-type': ANSWER.contentType, ...signatureHeaders(asked, ANSWER, SIGNER, AT) }
-    const requestHeaders = asked.headers as Record<string, string>
+  ] as const)('to %s is verified by the RFC', async ([, event, url]) => {
+    const { method } = event.requestContext.http
+    const headers = { 'content-type': ANSWER.contentType, ...signatureHeaders(event, ANSWER, SIGNER, AT) }
+    const requestHeaders = event.headers as Record<string, string>
     const exchange = { request: { method, url, headers: requestHeaders }, response: { status: 200, headers } }
     expect(await isSignedBy(RFC_JWK, exchange, ANSWER.body, AT)).toBe(true)
     expect(await isSignedBy(RFC_JWK, exchange, `${ANSWER.body} `, AT)).toBe(false)
@@ -122,11 +122,11 @@ describe('A response', () => {
       /^`([\w+/]{86}==)` by the key .*?^```\n("@status": .*?)\n```$/ms.exec(readFileSync(GUIDE, 'utf8')) ?? []
     const key = createPublicKey({ key: RFC_JWK, format: 'jwk' })
     expect(verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64'))).toBe(true)
-    expect(signatureHeaders(ASKED, ANSWER, SIGNER, AT).signature).toBe(`sig=:${signature}:`)
+    expect(signatureHeaders(EVENT, ANSWER, SIGNER, AT).signature).toBe(`sig=:${signature}:`)
   })
 
   test('with characters beyond ASCII is signed as the bytes that are sent', () => {
-    expect(signatureHeaders(ASKED, { ...ANSWER, body: '"für €"' }, SIGNER, AT)['content-digest']).toBe(
+    expect(signatureHeaders(EVENT, { ...ANSWER, body: '"für €"' }, SIGNER, AT)['content-digest']).toBe(
       contentDigest(new TextEncoder().encode('"für €"')),
     )
   })
@@ -145,7 +145,7 @@ describe('A key', () => {
     expect(key.x).not.toBe(other.x)
     const signer = signerOf(key)
     expect(signer.keyId).toBe(publicKeyOf(key).kid)
-    const headers = { 'content-type': ANSWER.contentType, ...signatureHeaders(ASKED, ANSWER, signer, AT) }
+    const headers = { 'content-type': ANSWER.contentType, ...signatureHeaders(EVENT, ANSWER, signer, AT) }
     const request = {
       method: 'POST',
       url: 'https://api.example/foo?param=Value&Pet=dog',
@@ -162,8 +162,8 @@ test('A request with a digest must have the matching body, and one without may h
   const digest = 'sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:'
   const body = '{"hello": "world"}\n'
   const encoded = { body: Buffer.from(body).toString('base64'), isBase64Encoded: true }
-  const verify = (told: Partial<Parameters<typeof verifyContentDigest>[0]>, headers: Record<string, string>) => () =>
-    verifyContentDigest({ body, isBase64Encoded: false, ...told, headers })
+  const verify = (changes: Partial<Parameters<typeof verifyContentDigest>[0]>, headers: Record<string, string>) => () =>
+    verifyContentDigest({ body, isBase64Encoded: false, ...changes, headers })
   const stated = { 'content-digest': digest }
   for (const right of [verify({}, stated), verify(encoded, stated), verify({ body: 'any' }, {})]) {
     expect(right).not.toThrow()

@@ -145,10 +145,10 @@ describe('A page of the market', () => {
     ['a rank of zero', { market_cap_rank: 0 }, { rank: null }],
     ['an invalid picture', { image: 'javascript:alert(1)' }, { image: '' }],
     ['no picture', { image: null }, { image: '' }],
-  ])('reads a coin with %s as null, empty or its value', async (_, wrong, known) => {
+  ])('reads a coin with %s as null, empty or its value', async (_, wrong, expected) => {
     const { ask } = createFakeUpstream(() => ({ body: [{ ...BITCOIN, ...wrong }] }))
     expect(await createCoinGecko(ask).fetchMarketPage(1)).toEqual([
-      expect.objectContaining({ id: 'bitcoin', ...known }),
+      expect.objectContaining({ id: 'bitcoin', ...expected }),
     ])
   })
 
@@ -402,7 +402,7 @@ describe('A chart', () => {
 })
 
 describe('A search', () => {
-  const FOUND = {
+  const SEARCH_RESULT = {
     id: 'usd-coin',
     name: 'USDC',
     api_symbol: 'usd-coin',
@@ -414,7 +414,13 @@ describe('A search', () => {
 
   test('returns the found coins in their order', async () => {
     const bare = { id: 'usdc-x', name: 'USDC X', symbol: 'USDCX', market_cap_rank: null, thumb: 'missing_thumb.png' }
-    const body = { coins: [FOUND, { symbol: 'nameless' }, bare], exchanges: [], icos: [], categories: [], nfts: [] }
+    const body = {
+      coins: [SEARCH_RESULT, { symbol: 'nameless' }, bare],
+      exchanges: [],
+      icos: [],
+      categories: [],
+      nfts: [],
+    }
     const { ask, urls } = createFakeUpstream(() => ({ body }))
     const coins = await createCoinGecko(ask).searchCoins('usdc & co')
     expect(urls[0]?.pathname).toBe('/api/search')
@@ -422,8 +428,8 @@ describe('A search', () => {
     expect(coins).toEqual([
       {
         ...{ id: 'usd-coin', symbol: 'USDC', name: 'USDC', apiSymbol: 'usd-coin', rank: 6 },
-        thumb: FOUND.thumb,
-        large: FOUND.large,
+        thumb: SEARCH_RESULT.thumb,
+        large: SEARCH_RESULT.large,
       },
       { id: 'usdc-x', symbol: 'USDCX', name: 'USDC X', apiSymbol: '', rank: null, thumb: '', large: '' },
     ])

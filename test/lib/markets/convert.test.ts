@@ -78,8 +78,8 @@ describe('A conversion', () => {
   })
 
   test('returns null for unknown values', () => {
-    const known = into({ now: 0.9, dayAgo: 0.8 })
-    expect([known.amount(null), known.change(null)]).toEqual([null, null])
+    const conversion = into({ now: 0.9, dayAgo: 0.8 })
+    expect([conversion.amount(null), conversion.change(null)]).toEqual([null, null])
     expect(into({ now: 0.9 }).change(1)).toBeNull()
     expect(into({ now: 0.9 }).amount(1)).toBe(0.9)
   })
@@ -91,8 +91,8 @@ describe('A conversion', () => {
 
   test('into a currency without a rate throws', () => {
     const rates = { value: { gbp: { now: 0.8 } }, asOf: AS_OF, isStale: false }
-    for (const known of [undefined, rates]) {
-      expect(() => buildConversion('eur', known)).toThrow(new AppError('upstream_unavailable'))
+    for (const ratesInput of [undefined, rates]) {
+      expect(() => buildConversion('eur', ratesInput)).toThrow(new AppError('upstream_unavailable'))
     }
   })
 })

@@ -68,9 +68,9 @@ describe('Prices', () => {
 
   test('have the requested names, in whatever letter case the response has them', async () => {
     const solana = 'solana:EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
-    const asked = [USDC, USDC.toLowerCase(), solana]
+    const addresses = [USDC, USDC.toLowerCase(), solana]
     const { fetchPrices } = source(() => ({ body: { coins: { [USDC.toLowerCase()]: coin(1), [solana]: coin(2) } } }))
-    const prices = await fetchPrices(asked)
+    const prices = await fetchPrices(addresses)
     expect([...prices].map(([name, { price }]) => [name, price])).toEqual([
       [USDC, 1],
       [USDC.toLowerCase(), 1],
@@ -98,8 +98,8 @@ describe('Prices', () => {
     ['of a day ago', coin(1, { timestamp: SECONDS - DAY_SECONDS })],
     ['of half a confidence', coin(1, { confidence: 0.5 })],
     ['of zero', coin(0)],
-  ])('keep one %s', async (_, kept) => {
-    const { fetchPrices } = source(() => ({ body: { coins: { [USDC]: kept } } }))
+  ])('keep one %s', async (_, price) => {
+    const { fetchPrices } = source(() => ({ body: { coins: { [USDC]: price } } }))
     expect([...(await fetchPrices([USDC])).keys()]).toEqual([USDC])
   })
 
@@ -118,8 +118,8 @@ describe('Prices', () => {
         }))
         const prices = await fetchPrices(plain)
         expect(new Set(prices.keys())).toEqual(new Set(plain))
-        const asked = urls.flatMap(coinsIn)
-        expect(asked.length).toBe(new Set(plain).size)
+        const requestedCoins = urls.flatMap(coinsIn)
+        expect(requestedCoins.length).toBe(new Set(plain).size)
         for (const { href } of urls) expect(href.length).toBeLessThan(8_000)
       }),
       // A failing case is not shrunk, because shrinking a list of 900 coins would take minutes.

@@ -24,9 +24,9 @@ const test = base
   .extend('clock', () => ({ now: START }))
   .extend('store', ({ tables }) => leasesStore(tables.cache))
   .extend('startContainer', ({ store, clock }) => (shift = 0) => {
-    const counts = { asked: 0 }
+    const counts = { requestCount: 0 }
     const take: typeof store.take = (...args) => {
-      counts.asked += 1
+      counts.requestCount += 1
       return store.take(...args)
     }
     return { admit: createAdmission(createLeases({ take, now: () => clock.now + shift })), counts }
@@ -80,7 +80,7 @@ describe('All containers together', () => {
   test('admit the whole limit if each gets one request', async ({ startContainer, clock }) => {
     clock.now = START + 300_000
     let admitted = 0
-    for (let asked = 0; asked < 601; asked += 1) if (await isAdmitted(startContainer().admit(KEY))) admitted += 1
+    for (let attempt = 0; attempt < 601; attempt += 1) if (await isAdmitted(startContainer().admit(KEY))) admitted += 1
     expect(admitted).toBe(600)
   })
 
@@ -113,14 +113,14 @@ describe('A container', () => {
     const admitted = await Promise.all(Array.from({ length: 600 }, () => isAdmitted(admit(KEY))))
     expect(admitted.every(Boolean)).toBe(true)
     // The container takes quota leases of 1, 1, 2 and 4 requests, then 98 leases of 6, and four smaller ones.
-    expect(counts.asked).toBe(4 + 98 + 4)
-    const { asked } = counts
+    expect(counts.requestCount).toBe(4 + 98 + 4)
+    const { requestCount } = counts
     const late = startContainer()
     for (let round = 0; round < 20; round += 1) {
       expect(await isAdmitted(late.admit(KEY))).toBe(false)
       expect(await isAdmitted(admit(KEY))).toBe(false)
     }
-    expect([counts.asked - asked, late.counts.asked]).toEqual([0, 1])
+    expect([counts.requestCount - requestCount, late.counts.requestCount]).toEqual([0, 1])
   })
 
   test('refuses with the remaining seconds of the window, rounded up', async ({ startContainer, clock }) => {
@@ -154,17 +154,17 @@ describe('A container', () => {
   }) => {
     const logs = captureLogs()
     let isDown = true
-    let asked = 0
+    let requestCount = 0
     const take: typeof store.take = async (...args) => {
-      asked += 1
+      requestCount += 1
       if (isDown) throw new Error('unreachable')
       return store.take(...args)
     }
     const admit = createAdmission(createLeases({ take, now: () => clock.now }))
     clock.now = START + 1_800_000
-    const told = await Promise.all(Array.from({ length: 50 }, () => admit(KEY)))
-    expect(told).toEqual(told.map(() => ({ 'ratelimit-policy': '"key";q=600;w=60' })))
-    expect(asked).toBe(1)
+    const headers = await Promise.all(Array.from({ length: 50 }, () => admit(KEY)))
+    expect(headers).toEqual(headers.map(() => ({ 'ratelimit-policy': '"key";q=600;w=60' })))
+    expect(requestCount).toBe(1)
     expect(logs.text()).toContain('requests are not counted')
     isDown = false
     clock.now += 5000

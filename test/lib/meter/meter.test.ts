@@ -13,9 +13,9 @@ const KEY: Payer = { who: 'key', id: 'acme#key' }
 
 function startMeter({ maxWindows = 1000 } = {}) {
   const clock = { now: 0 }
-  const table = { counts: new Map<string, number>(), asked: [] as string[], isDown: false }
+  const table = { counts: new Map<string, number>(), requests: [] as string[], isDown: false }
   const take = async (window: string, { size, limit }: { size: number; limit: number }) => {
-    table.asked.push(window)
+    table.requests.push(window)
     if (table.isDown) throw new Error('unreachable')
     const counted = (table.counts.get(window) ?? 0) + size
     if (counted > limit) return null
@@ -66,18 +66,18 @@ describe('A charge', () => {
     const { container, table } = startMeter()
     for (let one = 0; one < 10; one += 1) await container.charge(chargeOf([network(`${one}`)], TENTH))
     await expect(container.charge(chargeOf([network('c')], 1))).rejects.toEqual(BY_KEY)
-    const asked = table.asked.length
+    const requestCount = table.requests.length
     for (let one = 0; one < 50; one += 1) {
       await expect(container.charge(chargeOf([network(`more ${one}`)], 1))).rejects.toEqual(BY_KEY)
     }
-    expect(table.asked).toHaveLength(asked)
+    expect(table.requests).toHaveLength(requestCount)
     expect(container.findRefusal(chargeOf([network('last')], 1))).toEqual(BY_KEY)
   })
 
   test('of many units is one request to the table for each payer, all of them or none', async () => {
     const { container, table } = startMeter()
     await container.charge(chargeOf([session('s'), network('a')], 140))
-    expect(table.asked).toHaveLength(3)
+    expect(table.requests).toHaveLength(3)
     await expect(container.charge(chargeOf([session('s'), network('a')], TENTH - 139))).rejects.toEqual(BY_SESSION)
     await container.charge(chargeOf([session('s'), network('a')], TENTH - 140))
   })
@@ -138,9 +138,9 @@ describe('A session and a network', () => {
     }
     expect(admitted).toBeGreaterThan(600)
     expect(admitted).toBeLessThanOrEqual(540 + 600)
-    table.asked.length = 0
+    table.requests.length = 0
     await startContainer().charge(chargeOf([network('b')], 1, { purpose: 'requests', rate }))
-    expect(table.asked).toEqual(['requests#key#acme#key#60000'])
+    expect(table.requests).toEqual(['requests#key#acme#key#60000'])
   })
 
   test('of a small key can still pay for the most expensive request, quote and claim', async () => {
@@ -190,10 +190,10 @@ describe('Windows in memory', () => {
     const { container, table } = startMeter({ maxWindows: 3 })
     for (const name of ['a', 'b', 'c', 'd']) await container.charge(twice(name))
     for (const name of ['b', 'c', 'd']) await expect(container.charge(only(name))).rejects.toEqual(BY_NETWORK)
-    const asked = table.asked.length
+    const requestCount = table.requests.length
     await expect(container.charge(only('b'))).rejects.toEqual(BY_NETWORK)
     await expect(container.charge(only('a'))).rejects.toEqual(BY_NETWORK)
-    expect(table.asked.slice(asked)).toEqual(['sources#network#acme#key#a#600000'])
+    expect(table.requests.slice(requestCount)).toEqual(['sources#network#acme#key#a#600000'])
   })
 
   test('make room once they have ended', async () => {
@@ -204,8 +204,8 @@ describe('Windows in memory', () => {
       await container.charge(twice(name))
       await expect(container.charge(only(name))).rejects.toEqual(BY_NETWORK)
     }
-    const asked = table.asked.length
+    const requestCount = table.requests.length
     for (const name of ['a', 'b']) await expect(container.charge(only(name))).rejects.toEqual(BY_NETWORK)
-    expect(table.asked).toHaveLength(asked)
+    expect(table.requests).toHaveLength(requestCount)
   })
 })

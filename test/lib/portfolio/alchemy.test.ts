@@ -59,9 +59,9 @@ function createAlchemyWithBalances(
 
 const fetchTokens = (
   { index }: ReturnType<typeof alchemyOf>,
-  known: readonly IndexedToken[] = [],
+  knownTokens: readonly IndexedToken[] = [],
   listed: readonly string[] = [],
-) => index.fetchTokens('matic-mainnet', WALLET, known, new Set(listed))
+) => index.fetchTokens('matic-mainnet', WALLET, knownTokens, new Set(listed))
 
 const fetchNfts = ({ index }: ReturnType<typeof alchemyOf>) => index.fetchNfts('base-mainnet', WALLET)
 

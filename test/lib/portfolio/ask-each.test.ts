@@ -29,14 +29,14 @@ describe('Requests to an index', () => {
     onTestFinished(() => {
       vi.useRealTimers()
     })
-    const asked: number[] = []
+    const numbers: number[] = []
     const outcomes = fetchWithinDeadline(QUESTIONS, ({ number }) => {
-      asked.push(number)
+      numbers.push(number)
       return number === 0 ? Promise.resolve(number) : new Promise(() => {})
     })
     await vi.advanceTimersByTimeAsync(7_000)
     const results = (await outcomes).map(({ result }) => ('error' in result ? result.error.code : result.value))
     expect(results).toEqual([0, ...Array(19).fill('upstream_timeout')])
-    expect(asked).toHaveLength(9)
+    expect(numbers).toHaveLength(9)
   })
 })

@@ -60,8 +60,8 @@ describe('NFTs', () => {
     const asOf = new Date(0)
     const large = [someCollection('large', 200, { text: 'x'.repeat(1000) })]
     const nfts = { collections: large, isWhole: true, asOf }
-    const alone = fitNftsIntoItem({ 'base-mainnet': nfts })
-    expect(alone['base-mainnet']).toEqual(nfts)
+    const fitted = fitNftsIntoItem({ 'base-mainnet': nfts })
+    expect(fitted['base-mainnet']).toEqual(nfts)
     const small = { collections: [someCollection('small', 1)], isWhole: true, asOf }
     const both = fitNftsIntoItem({
       'base-mainnet': nfts,

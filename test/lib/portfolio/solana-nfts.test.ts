@@ -49,8 +49,8 @@ describe('NFTs on Solana', () => {
   })
 
   test('are reported by collection', async () => {
-    const alone = asset('Alone11111', { grouping: [], content: { metadata: { name: 'Alone' } } })
-    const [lanterns, other] = await nftsOf(asset('One1111111'), alone, asset('Two1111111'))
+    const ungrouped = asset('Alone11111', { grouping: [], content: { metadata: { name: 'Alone' } } })
+    const [lanterns, other] = await nftsOf(asset('One1111111'), ungrouped, asset('Two1111111'))
     expect(lanterns).toMatchObject({
       contract_address: 'Lanterns111',
       contract_name: 'Lanterns',

@@ -5,9 +5,9 @@ import { createFallbackIndex, type TokenIndex } from '../../../lib/portfolio/tok
 const WALLET = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 
 function someIndex(chains: TokenIndex['tokenChains'], error?: Error) {
-  const asked: string[] = []
+  const chainKeys: string[] = []
   const answer = async (chainKey: string) => {
-    asked.push(chainKey)
+    chainKeys.push(chainKey)
     if (error) throw error
   }
   const index: TokenIndex = {
@@ -23,7 +23,7 @@ function someIndex(chains: TokenIndex['tokenChains'], error?: Error) {
       return { collections: [], isWhole: true }
     },
   }
-  return { index, asked }
+  return { index, chainKeys }
 }
 
 const unavailable = (name: string) => new AppError('upstream_unavailable', { cause: new Error(name) })
@@ -35,7 +35,7 @@ describe('Indexes in order', () => {
     const both = createFallbackIndex([first.index, second.index])
     expect(both?.nftChains).toEqual(['base-mainnet', 'gnosis-mainnet'])
     await both?.fetchNfts('gnosis-mainnet', WALLET)
-    expect([first.asked, second.asked]).toEqual([[], ['gnosis-mainnet']])
+    expect([first.chainKeys, second.chainKeys]).toEqual([[], ['gnosis-mainnet']])
   })
 
   test('fail with the last one’s error', async () => {

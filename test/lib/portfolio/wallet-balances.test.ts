@@ -43,8 +43,8 @@ function someToken(changes: Partial<IndexedToken> = {}): IndexedToken {
 }
 
 test('The balances of a wallet keep a chain of a newer version, and show the others', () => {
-  const known = { read: { asOf: before(0).toISOString(), native: '7', tokens: {}, shares: {}, unread: [] } }
-  const item = { 'base-mainnet': known, 'moon-mainnet': { read: { craters: [1] } } }
+  const chainBalances = { read: { asOf: before(0).toISOString(), native: '7', tokens: {}, shares: {}, unread: [] } }
+  const item = { 'base-mainnet': chainBalances, 'moon-mainnet': { read: { craters: [1] } } }
   const balances = WalletBalances.parse(item)
   expect(balances['base-mainnet']?.read?.native).toBe(7n)
   expect(WalletBalances.encode(balances)).toEqual(item)
@@ -58,18 +58,20 @@ describe("A chain's report about a wallet", () => {
   })
 
   test('is not fresh without the shares that a client requests', () => {
-    const known = { read: read({ shares: { [SHARE]: { balance: 0n, price: null, symbol: '' } }, unread: [DAI] }) }
-    expect(isReadFresh(known, [SHARE, DAI], NOW)).toBe(true)
-    expect(isReadFresh(known, [SHARE, USDC], NOW)).toBe(false)
+    const chainBalances = {
+      read: read({ shares: { [SHARE]: { balance: 0n, price: null, symbol: '' } }, unread: [DAI] }),
+    }
+    expect(isReadFresh(chainBalances, [SHARE, DAI], NOW)).toBe(true)
+    expect(isReadFresh(chainBalances, [SHARE, USDC], NOW)).toBe(false)
   })
 
   test('with shares of an older report is fresh while these are', () => {
-    const known = (secondsAgo: number) => ({
+    const readAgo = (secondsAgo: number) => ({
       read: read({ shares: { [SHARE]: { ...someShare(), asOf: before(secondsAgo) } } }),
     })
-    expect(isReadFresh(known(29), [SHARE], NOW)).toBe(true)
-    expect(isReadFresh(known(30), [SHARE], NOW)).toBe(false)
-    expect(isReadFresh(known(30), [], NOW)).toBe(true)
+    expect(isReadFresh(readAgo(29), [SHARE], NOW)).toBe(true)
+    expect(isReadFresh(readAgo(30), [SHARE], NOW)).toBe(false)
+    expect(isReadFresh(readAgo(30), [], NOW)).toBe(true)
   })
 
   test('has the last known balances only for unread tokens, with their time', () => {
@@ -109,10 +111,10 @@ describe("A chain's report about a wallet", () => {
         ]),
       )
     const last = read({ shares: { ...many(300, 'oldest', 90), ...many(400, 'older') } }, 60)
-    const kept = Object.keys(withLastKnownBalances(read({ shares: many(600, 'new') }), last).shares)
-    expect(['new', 'older', 'oldest'].map((name) => kept.filter((one) => one.startsWith(`${name} `)).length)).toEqual([
-      600, 400, 100,
-    ])
+    const symbols = Object.keys(withLastKnownBalances(read({ shares: many(600, 'new') }), last).shares)
+    expect(
+      ['new', 'older', 'oldest'].map((name) => symbols.filter((one) => one.startsWith(`${name} `)).length),
+    ).toEqual([600, 400, 100])
   })
 
   test('is as old as its oldest balance, counting only requested shares', () => {
@@ -136,8 +138,8 @@ describe("A chain's report about a wallet", () => {
   })
 
   test('is no longer shown after a week', () => {
-    const known = { read: read({}, 7 * DAY), indexed: indexed([], 7 * DAY - 1) }
-    expect(withoutOldBalances(known, NOW)).toEqual({ indexed: known.indexed })
+    const chainBalances = { read: read({}, 7 * DAY), indexed: indexed([], 7 * DAY - 1) }
+    expect(withoutOldBalances(chainBalances, NOW)).toEqual({ indexed: chainBalances.indexed })
     const share = { ...someShare(), asOf: before(7 * DAY) }
     expect(withoutOldBalances({ read: read({ shares: { [SHARE]: share } }) }, NOW)).toEqual({ read: read() })
   })
@@ -176,10 +178,10 @@ describe("An index's report about a wallet", () => {
     ['could not be read in part', { read: read({ unread: [USDC] }) }, 10 * MINUTE],
     ['could not be read', {}, 10 * MINUTE],
     ['is empty', { read: read() }, DAY],
-  ])('about a wallet that %s is fresh for its period', ([, known, seconds]) => {
-    const fresh = { ...known, indexed: indexed([], seconds - 1) }
+  ])('about a wallet that %s is fresh for its period', ([, chainBalances, seconds]) => {
+    const fresh = { ...chainBalances, indexed: indexed([], seconds - 1) }
     expect(isIndexFresh(fresh, NOW)).toBe(true)
-    expect(isIndexFresh({ ...known, indexed: indexed([], seconds) }, NOW)).toBe(false)
+    expect(isIndexFresh({ ...chainBalances, indexed: indexed([], seconds) }, NOW)).toBe(false)
     expect(isKnownEmpty(fresh, NOW)).toBe(seconds === DAY)
   })
 
@@ -194,13 +196,13 @@ describe("An index's report about a wallet", () => {
     const tokens = Array.from({ length: 900 }, (_, i) =>
       someToken({ address: `0x${i}`, name: '漢'.repeat(100), isFlagged: i < 890 }),
     )
-    const kept = fitTokens({ tokens, isWhole: true })
+    const fitted = fitTokens({ tokens, isWhole: true })
     expect(
-      8 * Buffer.byteLength(JSON.stringify(kept.tokens.map((token) => ({ ...token, balance: '1' })))),
+      8 * Buffer.byteLength(JSON.stringify(fitted.tokens.map((token) => ({ ...token, balance: '1' })))),
     ).toBeLessThan(400 * 1024)
-    expect(kept.tokens.length).toBeGreaterThan(50)
-    expect(kept.tokens.filter(({ isFlagged }) => !isFlagged)).toHaveLength(10)
-    expect(kept.isWhole).toBe(true)
+    expect(fitted.tokens.length).toBeGreaterThan(50)
+    expect(fitted.tokens.filter(({ isFlagged }) => !isFlagged)).toHaveLength(10)
+    expect(fitted.isWhole).toBe(true)
     expect(fitTokens({ tokens: tokens.map((token) => ({ ...token, isFlagged: false })), isWhole: true }).isWhole).toBe(
       false,
     )

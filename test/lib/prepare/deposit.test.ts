@@ -15,8 +15,8 @@ function termsOf({ assets, supply, rate }: { assets: bigint; supply: bigint; rat
 test('A deposit of any amount has figures that a contract can hold, or no shares', () => {
   const vault = fc.record({ assets: amount, supply: amount, rate: fc.bigInt({ min: 0n, max: 9_999n }) })
   fc.assert(
-    fc.property(vault, amount, (given, assets) => {
-      const { shares, fee } = computeDepositAmounts(termsOf(given), assets)
+    fc.property(vault, amount, (facts, assets) => {
+      const { shares, fee } = computeDepositAmounts(termsOf(facts), assets)
       expect(shares === null || shares <= MAX).toBe(true)
       expect(fee === null).toBe(shares === null)
       expect(fee ?? 0n).toBeLessThanOrEqual(assets)

@@ -175,19 +175,19 @@ describe('One lying host', () => {
         const hosts = Array.from({ length: count }, () => honest).with(place, lying(honest, lie))
         const expected = truth[which]
         const work = works[which] as Work
-        const told = await toResult(agreeAmong(...hosts)([8453], work, agreeOnReply))
-        if ('error' in told) {
+        const agreed = await toResult(agreeAmong(...hosts)([8453], work, agreeOnReply))
+        if ('error' in agreed) {
           const own = expected && 'error' in expected ? [expected.error.code] : []
-          expect([...SAFE, ...own]).toContain(told.error.code)
+          expect([...SAFE, ...own]).toContain(agreed.error.code)
           return
         }
         replies += 1
         if (!expected || 'error' in expected) throw new Error('An honest chain hands nothing out.')
-        const { withdrawal, ...signed } = signedOf(told.value) as Record<string, unknown>
+        const { withdrawal, ...signed } = signedOf(agreed.value) as Record<string, unknown>
         const { withdrawal: figures, ...own } = signedOf(expected.value) as Record<string, unknown>
         expect({ ...signed, simulation: own['simulation'] }).toEqual(own)
         expect(JSON.stringify(Object.keys(withdrawal ?? {}))).toBe(JSON.stringify(Object.keys(figures ?? {})))
-        const gas = told.value.estimatedGas
+        const gas = agreed.value.estimatedGas
         // A lying host can raise the gas estimate to at most twice the honest estimate. Without a dry run, the
         // documented 1,000,000 is allowed.
         const upper = max(expected.value.estimatedGas * 2n, 1_000_000n)

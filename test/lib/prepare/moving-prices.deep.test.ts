@@ -34,7 +34,7 @@ test('Two hosts five seconds apart mostly agree on a deposit in one round trip, 
 
   // Storage slot of the vault's balance in the token contract. The contract's mapping of balances has slot 0.
   const slot = keccak256(pad(savings.address as Address).concat('0'.repeat(64)) as Hex)
-  const asked = { calls: 0, units: 0, trips: [0, 0] }
+  const usage = { calls: 0, units: 0, trips: [0, 0] }
   let [balance, head, blocks] = [units('100'), 0, 0]
   const [latest] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
   const begun = Number((latest as { timestamp: Hex }).timestamp)
@@ -52,9 +52,9 @@ test('Two hosts five seconds apart mostly agree on a deposit in one round trip, 
   const hostOf =
     (place: number, lag: () => number): Rpc =>
     async (requests) => {
-      asked.trips[place] = (asked.trips[place] ?? 0) + 1
-      asked.calls += requests.length
-      asked.units += requests.reduce((sum, { method }) => sum + (UNITS[method] ?? 0), 0)
+      usage.trips[place] = (usage.trips[place] ?? 0) + 1
+      usage.calls += requests.length
+      usage.units += requests.reduce((sum, { method }) => sum + (UNITS[method] ?? 0), 0)
       const latest = numberToHex(head - lag())
       const at = ({ method, params }: RpcRequest) => ({
         method,
@@ -71,7 +71,7 @@ test('Two hosts five seconds apart mostly agree on a deposit in one round trip, 
     await mine()
     head = Number((await callRpc(chain, [{ method: 'eth_blockNumber', params: [] }]))[0])
     lag = round
-    Object.assign(asked, { calls: 0, units: 0, trips: [0, 0] })
+    Object.assign(usage, { calls: 0, units: 0, trips: [0, 0] })
     const account = ALICE.address
     const reply = await agree(
       [8453],
@@ -82,9 +82,9 @@ test('Two hosts five seconds apart mostly agree on a deposit in one round trip, 
       agreeOnReply,
     )
     expect(reply.operations).toHaveLength(1)
-    expect(asked.calls).toBeLessThanOrEqual(12)
-    expect(asked.units).toBeLessThanOrEqual(400)
-    trips.push(Math.max(...asked.trips))
+    expect(usage.calls).toBeLessThanOrEqual(12)
+    expect(usage.units).toBeLessThanOrEqual(400)
+    trips.push(Math.max(...usage.trips))
 
     const withdrawal = await agree(
       [8453],

@@ -156,7 +156,7 @@ const OF_REQUEST: readonly Name[] = [
   ...(['cancelRedeemRequest', 'claimCancelRedeemRequest'] as const),
 ]
 
-const asked = (name: Name, { payer, requestId, ...request }: Request) => ({
+const buildOperation = (name: Name, { payer, requestId, ...request }: Request) => ({
   operation: CALLS[name].operation,
   request: {
     ...request,
@@ -168,10 +168,10 @@ const asked = (name: Name, { payer, requestId, ...request }: Request) => ({
 })
 
 function check(name: Name, request: Request, operations: readonly Transaction[]): void {
-  verifyOperations([asked(name, request)], operations)
+  verifyOperations([buildOperation(name, request)], operations)
 }
 
-const encodeNamed = (name: Name, request: Request) => encodeOperation(asked(name, request))
+const encodeNamed = (name: Name, request: Request) => encodeOperation(buildOperation(name, request))
 
 describe('The calldata of', () => {
   test.for(everyOperation)('$operation decodes to exactly its request', ({ operation }) => {
@@ -262,9 +262,9 @@ describe('The verification of an operation', () => {
   test("refuses another operation than the vault's", () => {
     const names = fc.constantFrom(...everyOperation.map(({ operation }) => operation))
     fc.assert(
-      fc.property(anySetting, names, names, ({ request }, right, given) => {
-        fc.pre(right !== given)
-        expect(() => check(right, request, [encodeNamed(given, request)])).toThrow()
+      fc.property(anySetting, names, names, ({ request }, right, wrong) => {
+        fc.pre(right !== wrong)
+        expect(() => check(right, request, [encodeNamed(wrong, request)])).toThrow()
       }),
     )
   })

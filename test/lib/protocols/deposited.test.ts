@@ -24,17 +24,17 @@ test('Transfers in a transaction show which account its deposits name first, als
       const orders = [
         {
           isReceiverFirst: false,
-          told: all.map(({ payer, receiver, shares }) => ({ sender: payer, owner: receiver, shares })),
+          events: all.map(({ payer, receiver, shares }) => ({ sender: payer, owner: receiver, shares })),
         },
         {
           isReceiverFirst: true,
-          told: all.map(({ payer, receiver, shares }) => ({ sender: receiver, owner: payer, shares })),
+          events: all.map(({ payer, receiver, shares }) => ({ sender: receiver, owner: payer, shares })),
         },
       ]
-      for (const { isReceiverFirst, told } of orders) {
-        expect(namesReceiverFirst(told, transfers)).toBe(isReceiverFirst)
+      for (const { isReceiverFirst, events } of orders) {
+        expect(namesReceiverFirst(events, transfers)).toBe(isReceiverFirst)
         for (const one of ACCOUNTS) {
-          const own = told.filter(({ sender, owner }) => sender === one || owner === one)
+          const own = events.filter(({ sender, owner }) => sender === one || owner === one)
           if (own.every(({ sender, owner }) => sender === owner)) continue
           const received = transfers.filter(({ to }) => to === one)
           expect(namesReceiverFirst(own, received, one)).toBe(isReceiverFirst)
@@ -47,18 +47,18 @@ test('Transfers in a transaction show which account its deposits name first, als
 test('Shares that move on to the payer, or are deposited for itself, show nothing', () => {
   const [alice, bob] = ACCOUNTS as [Address, Address]
   const mint = (to: Address) => ({ from: zeroAddress, to, shares: 5n })
-  const told = { sender: alice, owner: bob, shares: 5n }
-  expect(namesReceiverFirst([told], [mint(alice), { from: alice, to: bob, shares: 5n }])).toBe(true)
-  expect(namesReceiverFirst([{ ...told, sender: bob }, told], [mint(bob), mint(alice)])).toBe(true)
-  expect(namesReceiverFirst([told], [mint(bob), { from: bob, to: alice, shares: 5n }])).toBe(false)
+  const event = { sender: alice, owner: bob, shares: 5n }
+  expect(namesReceiverFirst([event], [mint(alice), { from: alice, to: bob, shares: 5n }])).toBe(true)
+  expect(namesReceiverFirst([{ ...event, sender: bob }, event], [mint(bob), mint(alice)])).toBe(true)
+  expect(namesReceiverFirst([event], [mint(bob), { from: bob, to: alice, shares: 5n }])).toBe(false)
 })
 
 test('Without a transfer of a deposit’s shares, the standard order holds', () => {
   const [alice, bob] = ACCOUNTS as [Address, Address]
-  const told = { sender: alice, owner: bob, shares: 5n }
+  const event = { sender: alice, owner: bob, shares: 5n }
   const afterFee = { from: zeroAddress, to: bob, shares: 4n }
-  expect(namesReceiverFirst([told], [])).toBe(false)
-  expect(namesReceiverFirst([told], [afterFee])).toBe(false)
-  expect(namesReceiverFirst([told], [afterFee], bob)).toBe(false)
-  expect(namesReceiverFirst([told], [], alice)).toBe(false)
+  expect(namesReceiverFirst([event], [])).toBe(false)
+  expect(namesReceiverFirst([event], [afterFee])).toBe(false)
+  expect(namesReceiverFirst([event], [afterFee], bob)).toBe(false)
+  expect(namesReceiverFirst([event], [], alice)).toBe(false)
 })

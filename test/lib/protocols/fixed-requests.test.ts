@@ -14,8 +14,8 @@ const lives = fc.array(fc.array(fc.bigInt({ min: 1n, max: 10n ** 9n }), { minLen
 test('Each payment ends the requests since the previous one', () => {
   fc.assert(
     fc.property(lives, (amounts) => {
-      const given = amounts.flatMap((life) => [...life.map(request), paid(life.reduce((sum, one) => sum + one))])
-      const ended = [...matchPayments(locateEntries(given)).values()].map((of) => of.map(({ assets }) => assets))
+      const entries = amounts.flatMap((life) => [...life.map(request), paid(life.reduce((sum, one) => sum + one))])
+      const ended = [...matchPayments(locateEntries(entries)).values()].map((of) => of.map(({ assets }) => assets))
       expect(ended).toEqual(amounts)
     }),
   )

@@ -60,8 +60,8 @@ test('A protocol that is only in the lists of protocols works from registration 
     ],
   })
   expectSuccess(await service.send(chain.chainId, ALICE, [...reply.body.approval, ...reply.body.operations]))
-  const gift = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [BOB.address, 400n] })
-  await transact(chain, [{ label: 'gift', from: ALICE.address, to: address, data: gift }])
+  const giftCalldata = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [BOB.address, 400n] })
+  await transact(chain, [{ label: 'gift', from: ALICE.address, to: address, data: giftCalldata }])
 
   const show = async () => ({
     alice: (await views.positions(ALICE.address)).body.positions,

@@ -119,10 +119,10 @@ const USERS = fc.array(fc.record({ earned: EARNED, lies: fc.array(LIE, { minLeng
   maxLength: 10,
 })
 
-let made = 0
+let accountCount = 0
 function someAccount(): Address {
-  made += 1
-  return getAddress(pad(toHex(0xacc0000000 + made), { size: 20 }))
+  accountCount += 1
+  return getAddress(pad(toHex(0xacc0000000 + accountCount), { size: 20 }))
 }
 
 describe('A claim of rewards', () => {

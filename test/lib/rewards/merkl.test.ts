@@ -53,8 +53,8 @@ describe('The rewards of an account', () => {
     const requests: UpstreamRequest[] = []
     const merkl = createMerkl(async (request) => {
       requests.push(request)
-      const asked = request.query?.['chainId']
-      return asked === '8453' ? { status: 200, body: answer(row()) } : { status: 400, body: { error: 'chainId' } }
+      const chainId = request.query?.['chainId']
+      return chainId === '8453' ? { status: 200, body: answer(row()) } : { status: 400, body: { error: 'chainId' } }
     })
     const others = EVM_CHAINS.map(({ id }) => id).filter((id) => id !== 8453)
     expect(await merkl.fetchRewards(ACCOUNT)).toMatchObject({ rewards: [{ chainId: 8453 }], unread: others })
@@ -118,8 +118,8 @@ describe('The rewards of an account', () => {
   test('throw an upstream error for any other response', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.constantFrom(200, 401, 403, 404), async (body, status) => {
-        const asked = merklOf(body, status).merkl.fetchRewards(ACCOUNT)
-        const result = await asked.catch((error: unknown) => error)
+        const rewards = merklOf(body, status).merkl.fetchRewards(ACCOUNT)
+        const result = await rewards.catch((error: unknown) => error)
         if (result instanceof AppError) expect(result.code).toMatch(/^upstream_/)
         else expect(result).toMatchObject({ rewards: [] })
       }),
@@ -127,9 +127,9 @@ describe('The rewards of an account', () => {
   })
 })
 
-let made = 0
+let idCount = 0
 const opportunity = (fields: object = {}) => ({
-  id: `${++made}`,
+  id: `${++idCount}`,
   identifier: VAULT,
   action: 'LEND',
   apr: 6,
@@ -146,19 +146,21 @@ describe('The campaigns of a chain', () => {
       { token, value: 10 },
       { token: USDC, value: 5 },
     ]
-    const found = await merklOf([opportunity({ apr: 5, rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
-    expect(found.get(VAULT)).toEqual([
+    const campaigns = await merklOf([opportunity({ apr: 5, rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
+    expect(campaigns.get(VAULT)).toEqual([
       { chainId: 8453, token: TOKEN, symbol: 'MORPHO', apr: 3.3333, endsAt: 1777568400 },
       { chainId: 8453, token: USDC.address, symbol: 'USDC', apr: 1.6667, endsAt: 1777568400 },
     ])
   })
 
   test('add up for one token, and end with the last', async () => {
-    const found = await merklOf([
+    const campaigns = await merklOf([
       opportunity(),
       opportunity({ apr: 1.5, latestCampaignEnd: '1777568500' }),
     ]).merkl.fetchCampaigns(8453)
-    expect(found.get(VAULT)).toEqual([{ chainId: 8453, token: TOKEN, symbol: 'MORPHO', apr: 7.5, endsAt: 1777568500 }])
+    expect(campaigns.get(VAULT)).toEqual([
+      { chainId: 8453, token: TOKEN, symbol: 'MORPHO', apr: 7.5, endsAt: 1777568500 },
+    ])
   })
 
   test('count once if their opportunity is on two pages', async () => {
@@ -168,14 +170,14 @@ describe('The campaigns of a chain', () => {
 
   test('in points or future tokens are left out', async () => {
     const breakdowns = ['POINT', 'PRETGE'].map((type) => ({ token: { ...token, type }, value: 10 }))
-    const found = await merklOf([opportunity({ rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
-    expect(found.get(VAULT)).toEqual([])
+    const campaigns = await merklOf([opportunity({ rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
+    expect(campaigns.get(VAULT)).toEqual([])
   })
 
   test('may pay on another chain', async () => {
     const breakdowns = [{ token: { ...token, chainId: 1 }, value: 10 }]
-    const found = await merklOf([opportunity({ rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
-    expect(found.get(VAULT)).toMatchObject([{ chainId: 1 }])
+    const campaigns = await merklOf([opportunity({ rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
+    expect(campaigns.get(VAULT)).toMatchObject([{ chainId: 1 }])
   })
 
   test.for([
@@ -183,10 +185,12 @@ describe('The campaigns of a chain', () => {
     ['an implausible rate', { apr: 2e6 }, [{ apr: null }]],
     ['an end beyond any date', { latestCampaignEnd: '1999999999000' }, undefined],
   ] as const)('with %s do not affect others', async ([, fields, expected]) => {
-    const found = await merklOf([opportunity(fields), opportunity({ identifier: TOKEN })]).merkl.fetchCampaigns(8453)
-    expect(found.get(TOKEN)).toMatchObject([{ apr: 6 }])
-    if (expected) expect(found.get(VAULT)).toMatchObject(expected)
-    else expect(found.get(VAULT)).toBeUndefined()
+    const campaigns = await merklOf([opportunity(fields), opportunity({ identifier: TOKEN })]).merkl.fetchCampaigns(
+      8453,
+    )
+    expect(campaigns.get(TOKEN)).toMatchObject([{ apr: 6 }])
+    if (expected) expect(campaigns.get(VAULT)).toMatchObject(expected)
+    else expect(campaigns.get(VAULT)).toBeUndefined()
   })
 
   test('of a chain that the source refuses are an error, not an empty list', async () => {
@@ -194,8 +198,8 @@ describe('The campaigns of a chain', () => {
   })
 
   test('that are not measured yet have no rate, not zero', async () => {
-    const found = await merklOf([opportunity({ apr: 0, aprRecord: null })]).merkl.fetchCampaigns(8453)
-    expect(found.get(VAULT)).toMatchObject([{ apr: null }])
+    const campaigns = await merklOf([opportunity({ apr: 0, aprRecord: null })]).merkl.fetchCampaigns(8453)
+    expect(campaigns.get(VAULT)).toMatchObject([{ apr: null }])
   })
 
   test('for borrowers, without an address or in another form are left out', async () => {

@@ -54,12 +54,12 @@ test('The last price before an hour is of an earlier hour, however long ago', as
 
 test('Days are returned in order, with total assets if known, and undefined without a price', async () => {
   const { prices } = openStore()
-  const known = { ...at(1, 1n), totalAssets: 77n }
-  await prices.record([{ vault, prices: [known, at(49, 2n)], known: [] }])
+  const storedPrice = { ...at(1, 1n), totalAssets: 77n }
+  await prices.record([{ vault, prices: [storedPrice, at(49, 2n)], known: [] }])
   const days = await prices.getDays([49, 25, 1].map((hours) => ({ vault, at: START + BigInt(hours) * HOUR })))
   expect(days).toMatchObject([{ price: 2n }, undefined, { price: 1n }])
   expect(await prices.list(vault, 'day', 0n)).toEqual([
-    { price: 1n, timestamp: known.timestamp, totalAssets: 77n },
+    { price: 1n, timestamp: storedPrice.timestamp, totalAssets: 77n },
     { price: 2n, timestamp: START + 49n * HOUR },
   ])
 })

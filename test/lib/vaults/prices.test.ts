@@ -16,10 +16,10 @@ test('The price before a block is the last one of an earlier block, in any order
 })
 
 test('Progress keeps the first price, the last one up to the recorded block, and the newest', () => {
-  const known = addPrices({}, [at(3), at(1), at(7), at(20), at(30)], 10n)
-  expect(known).toEqual({ firstPrice: at(1), lastPrices: [at(7), at(30)] })
+  const knownPrices = addPrices({}, [at(3), at(1), at(7), at(20), at(30)], 10n)
+  expect(knownPrices).toEqual({ firstPrice: at(1), lastPrices: [at(7), at(30)] })
   // The newest price is at block 30. It becomes the last recorded price as soon as the records reach block 30.
-  expect(addPrices(known, [], 30n)).toEqual({ firstPrice: at(1), lastPrices: [at(30)] })
+  expect(addPrices(knownPrices, [], 30n)).toEqual({ firstPrice: at(1), lastPrices: [at(30)] })
   expect(addPrices({}, [], 10n)).toEqual({})
 })
 
@@ -27,17 +27,21 @@ test('The last price is the same for any batches of recorded prices', () => {
   const blocks = fc.uniqueArray(fc.nat(100), { maxLength: 20 })
   fc.assert(
     fc.property(blocks, fc.array(fc.nat(100)), (prices, cuts) => {
-      let known: KnownPrices = {}
+      let knownPrices: KnownPrices = {}
       let from = -1
       for (const through of [...cuts.toSorted((left, right) => left - right), 100]) {
         const ofSlice = prices.filter((block) => block > from && block <= through).map((block) => at(block))
-        known = addPrices(known, ofSlice, BigInt(through))
+        knownPrices = addPrices(knownPrices, ofSlice, BigInt(through))
         from = through
       }
       const inOrder = prices.toSorted((left, right) => left - right)
-      expect(known.firstPrice?.blockNumber).toBe(inOrder[0] === undefined ? undefined : BigInt(inOrder[0]))
-      expect(priceBefore(known.lastPrices ?? [], 101n)?.blockNumber).toBe(known.lastPrices?.at(-1)?.blockNumber)
-      expect(known.lastPrices?.at(-1)?.blockNumber).toBe(prices.length === 0 ? undefined : BigInt(Math.max(...prices)))
+      expect(knownPrices.firstPrice?.blockNumber).toBe(inOrder[0] === undefined ? undefined : BigInt(inOrder[0]))
+      expect(priceBefore(knownPrices.lastPrices ?? [], 101n)?.blockNumber).toBe(
+        knownPrices.lastPrices?.at(-1)?.blockNumber,
+      )
+      expect(knownPrices.lastPrices?.at(-1)?.blockNumber).toBe(
+        prices.length === 0 ? undefined : BigInt(Math.max(...prices)),
+      )
     }),
   )
 })

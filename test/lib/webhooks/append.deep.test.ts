@@ -152,8 +152,8 @@ describe('A log', () => {
     await outbox.publish([early], [CLIENT, OTHER])
     await outbox.webhooks.remove(CLIENT, someWebhook(CLIENT).id)
     expect(await outbox.publish([revert('early'), revert('unknown')], [CLIENT, OTHER])).toBe(1)
-    const [told, reverted] = await outbox.list(CLIENT)
-    expect(reverted).toMatchObject({ type: 'vault.reverted', data: { eventId: told?.id } })
+    const [firstEvent, reverted] = await outbox.list(CLIENT)
+    expect(reverted).toMatchObject({ type: 'vault.reverted', data: { eventId: firstEvent?.id } })
     expect(await outbox.list(OTHER)).toEqual([])
   })
 

@@ -31,8 +31,8 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 /** Each test case gets a client of its own, because all test cases share one table. */
 let clients = 0
 
-function pausesOf(got: readonly ReceivedDelivery[], sequence: number): number[] {
-  const attempts = got.filter((one) => one.sequence === sequence).map(({ at }) => at)
+function pausesOf(received: readonly ReceivedDelivery[], sequence: number): number[] {
+  const attempts = received.filter((one) => one.sequence === sequence).map(({ at }) => at)
   return attempts.slice(1).map((at, index) => at - (attempts[index] ?? at))
 }
 
@@ -42,12 +42,12 @@ describe('A webhook', () => {
     const webhook = await world.register({ secret: { version: 'two', before: { version: 'one', until } } })
     await world.publish(1)
     await world.drain()
-    const [got] = world.got
+    const [delivery] = world.received
     const [logged] = await world.log.list('clientAAAA', { after: 0, limit: 1, now: CLOCK_START })
-    expect(JSON.parse(got?.body ?? '')).toMatchObject({ id: logged?.event.id, sequence: 1, data: { assets: '1' } })
+    expect(JSON.parse(delivery?.body ?? '')).toMatchObject({ id: logged?.event.id, sequence: 1, data: { assets: '1' } })
     const secrets = listWebhookSecrets([SECRET_DERIVATION_KEY], 'clientAAAA', webhook, CLOCK_START)
     expect(secrets).toHaveLength(2)
-    const { headers = {}, body = '' } = got ?? {}
+    const { headers = {}, body = '' } = delivery ?? {}
     // The verifying library compares the delivery's time with the system clock, so the test sets the system clock.
     vi.setSystemTime(CLOCK_START)
     for (const secret of secrets) expect(verifyDelivery({ headers, body }, secret)).toEqual(JSON.parse(body))
@@ -68,7 +68,7 @@ describe('A webhook', () => {
     const webhook = await world.register({ types: ['deposit.completed'], after: 2 })
     await world.publish(4)
     await world.drain()
-    expect(world.got.map(({ webhookId, sequence }) => [webhookId, sequence])).toEqual([
+    expect(world.received.map(({ webhookId, sequence }) => [webhookId, sequence])).toEqual([
       [webhook.id, 3],
       [webhook.id, 4],
     ])
@@ -89,7 +89,7 @@ describe('A webhook', () => {
     await world.webhooks.remove('clientAAAA', webhook.id)
     await world.publish(1)
     await world.drain()
-    expect(world.got).toEqual([])
+    expect(world.received).toEqual([])
   })
 
   test('that is registered again at the same URL has no earlier attempts', async ({ world }) => {
@@ -119,10 +119,12 @@ describe('A webhook whose server is down', () => {
     expect(world.queue()).toHaveLength(1)
     await world.publish(500)
     expect(world.queue()).toHaveLength(1)
-    const before = world.got.length
+    const before = world.received.length
     await world.drain(HOUR)
-    expect(world.got.length - before).toBeLessThanOrEqual(12)
-    expect(world.got.slice(before).map(({ sequence }) => sequence)).toEqual(Array(world.got.length - before).fill(1))
+    expect(world.received.length - before).toBeLessThanOrEqual(12)
+    expect(world.received.slice(before).map(({ sequence }) => sequence)).toEqual(
+      Array(world.received.length - before).fill(1),
+    )
     expect((await world.attempts(webhook)).waiting).toEqual({})
   })
 
@@ -195,7 +197,7 @@ describe('A webhook whose server is down', () => {
     expect((await world.webhook())?.behind).toBeUndefined()
     await world.publish(1)
     await world.drain(SECOND)
-    expect(world.got.at(-1)?.sequence).toBe(254)
+    expect(world.received.at(-1)?.sequence).toBe(254)
   })
 
   test('is disabled after three days, and a test resumes it with all missed events', async ({ world }) => {
@@ -210,7 +212,7 @@ describe('A webhook whose server is down', () => {
     await world.publish(5)
     expect(world.queue()).toEqual([])
     world.respond = () => DELIVERED
-    world.got.length = 0
+    world.received.length = 0
     await world.resume(webhook, true)
     await world.drain(MINUTE)
     expect(world.sequences()).toEqual(upTo(7))
@@ -226,17 +228,17 @@ describe('A webhook whose server is down', () => {
       [{ ...FAILED_WITH_404, retryAfterMs: 7 * DAY }, DAY],
       [{ ...FAILED_WITH_500, status: 503 }, 5 * MINUTE],
     ] as const) {
-      world.got.length = 0
+      world.received.length = 0
       world.respond = () => sent
       await world.publish(2)
       await world.drain(SECOND)
-      const { length } = world.got
+      const { length } = world.received
       expect(length).toBe(2)
       world.respond = () => DELIVERED
       await world.drain(pause - 2 * SECOND)
-      expect(world.got).toHaveLength(length)
+      expect(world.received).toHaveLength(length)
       await world.drain(10 * SECOND)
-      expect(world.got.length).toBeGreaterThanOrEqual(length + 2)
+      expect(world.received.length).toBeGreaterThanOrEqual(length + 2)
       expect((await world.webhook())?.behind).toBeUndefined()
     }
   })
@@ -247,7 +249,7 @@ describe('A webhook whose server is down', () => {
     await world.publish(1)
     await world.drain()
     expect(await world.webhook()).toMatchObject({ disabledReason: 'gone' })
-    expect(world.got).toHaveLength(1)
+    expect(world.received).toHaveLength(1)
   })
 
   test('is logged each time with the reason, without its URL', async ({ world }) => {
@@ -275,12 +277,12 @@ describe('A webhook whose server is down', () => {
     world.respond = () => FAILED_WITH_500
     await world.publish(2)
     await world.drain(SECOND)
-    world.got.length = 0
+    world.received.length = 0
     await world.resume(webhook, false)
     await world.drain(3 * SECOND)
-    expect(world.got).toHaveLength(1)
+    expect(world.received).toHaveLength(1)
     await world.drain(HOUR)
-    expect(world.got.length).toBeLessThanOrEqual(13)
+    expect(world.received.length).toBeLessThanOrEqual(13)
   })
 })
 
@@ -294,8 +296,8 @@ describe('An event that a server refuses', () => {
     await world.drain(SECOND)
     expect(world.sequences()).toEqual([1, 2, 3, 4])
     await world.drain()
-    expect(pausesOf(world.got, 1)).toEqual(PAUSES)
-    expect(world.got.filter(({ sequence }) => sequence > 1)).toHaveLength(3)
+    expect(pausesOf(world.received, 1)).toEqual(PAUSES)
+    expect(world.received.filter(({ sequence }) => sequence > 1)).toHaveLength(3)
     const attempts = await world.attempts(webhook)
     expect(attempts).toMatchObject({ waiting: {}, givenUp: [{ sequence: 1 }], givenUpBefore: 0 })
     expect((await world.webhook())?.disabledAt).toBeUndefined()
@@ -328,7 +330,7 @@ describe('An event that a server refuses', () => {
     await world.drain(DAY)
     expect(await world.webhook()).toMatchObject({ disabledReason: 'failing' })
     world.respond = () => DELIVERED
-    world.got.length = 0
+    world.received.length = 0
     await world.resume(webhook, true)
     await world.drain()
     expect(world.sequences()).toEqual([1, 2, 3])
@@ -345,10 +347,10 @@ describe('An event that a server refuses', () => {
     await world.drain(MINUTE)
     expect((await world.webhook())?.behind).toMatchObject({ from: 11 })
     world.respond = () => DELIVERED
-    world.got.length = 0
+    world.received.length = 0
     await world.drain()
     expect(world.sequences()).toEqual([1, ...upTo(30).slice(10)])
-    expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
+    expect(world.received.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
   })
 
   test('in a probe is sent again without the others, which continue', async ({ world }) => {
@@ -357,12 +359,12 @@ describe('An event that a server refuses', () => {
     await world.publish(30)
     await world.drain(SECOND)
     world.respond = ({ sequence }) => (sequence % 7 === 1 ? FAILED_WITH_404 : DELIVERED)
-    world.got.length = 0
+    world.received.length = 0
     await world.drain(10 * MINUTE)
     expect(world.sequences()).toEqual(upTo(30))
     world.respond = () => DELIVERED
     await world.drain()
-    const taken = world.got.filter(({ sequence }) => sequence % 7 !== 1)
+    const taken = world.received.filter(({ sequence }) => sequence % 7 !== 1)
     expect(taken).toHaveLength(25)
     expect((await world.webhook())?.behind).toBeUndefined()
   })
@@ -373,13 +375,13 @@ describe('An event that a server refuses', () => {
     await world.publish(30)
     await world.drain(SECOND)
     world.respond = ({ sequence }) => (sequence === 3 ? FAILED_WITH_404 : sequence > 20 ? FAILED_WITH_500 : DELIVERED)
-    world.got.length = 0
+    world.received.length = 0
     await world.drain(20 * MINUTE)
-    expect(world.got.filter(({ sequence }) => sequence <= 20 && sequence !== 3)).toHaveLength(19)
+    expect(world.received.filter(({ sequence }) => sequence <= 20 && sequence !== 3)).toHaveLength(19)
     world.respond = () => DELIVERED
     await world.drain()
     expect(world.sequences()).toEqual(upTo(30))
-    expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
+    expect(world.received.filter(({ sequence }) => sequence === 1)).toHaveLength(1)
   })
 
   test('has ten attempts, however often its message was received while its webhook was behind', async ({ world }) => {
@@ -392,7 +394,7 @@ describe('An event that a server refuses', () => {
     await world.drain(2 * DAY)
     world.respond = ({ sequence }) => (sequence === 1 ? FAILED_WITH_404 : DELIVERED)
     await world.drain()
-    expect(world.got.filter(({ sequence }) => sequence === 1)).toHaveLength(10)
+    expect(world.received.filter(({ sequence }) => sequence === 1)).toHaveLength(10)
   })
 
   test('has ten attempts, despite earlier faults of the service', async ({ world }) => {
@@ -404,7 +406,7 @@ describe('An event that a server refuses', () => {
     }
     world.respond = () => FAILED_WITH_404
     await world.drain()
-    expect(world.got).toHaveLength(10)
+    expect(world.received).toHaveLength(10)
   })
 
   test('waits while its server is down for days, and is sent when a test resumes the webhook', async ({ world }) => {
@@ -416,7 +418,7 @@ describe('An event that a server refuses', () => {
     await world.publish(20)
     await world.drain(4 * DAY)
     world.respond = () => DELIVERED
-    world.got.length = 0
+    world.received.length = 0
     await world.resume(webhook, true)
     await world.drain()
     expect(world.sequences()).toEqual([1, ...upTo(30).slice(10)])
@@ -434,9 +436,9 @@ describe('An event that a server refuses', () => {
       refused.add(3)
       return FAILED_WITH_404
     }
-    world.got.length = 0
+    world.received.length = 0
     await world.drain()
-    expect(world.got.filter(({ sequence }) => sequence === 3)).toHaveLength(2)
+    expect(world.received.filter(({ sequence }) => sequence === 3)).toHaveLength(2)
   })
 
   test('is signed by both secrets at its next attempt after a rotation', async ({ world }) => {
@@ -448,7 +450,7 @@ describe('An event that a server refuses', () => {
     const secret = { version: 'two', before: { version: 'one', until } }
     await world.webhooks.change(world.keyOf(webhook), (current) => ({ ...current, secret }))
     await world.drain(MINUTE)
-    const [first, second] = world.got
+    const [first, second] = world.received
     expect(second?.body).toBe(first?.body)
     const { headers = {}, body = '', at = 0 } = second ?? {}
     vi.setSystemTime(at)
@@ -466,8 +468,8 @@ describe('An event that a server refuses', () => {
     world.respond = () => DELIVERED
     await world.resume(webhook, true)
     await world.drain()
-    expect(world.got.at(-1)).toMatchObject({ sequence: 1 })
-    expect(world.got).toHaveLength(11)
+    expect(world.received.at(-1)).toMatchObject({ sequence: 1 })
+    expect(world.received).toHaveLength(11)
     expect(await world.attempts(webhook)).toMatchObject({ givenUp: [], waiting: {} })
   })
 })
@@ -482,9 +484,9 @@ describe('A probe', () => {
       world.pass(150)
       return DELIVERED
     }
-    world.got.length = 0
+    world.received.length = 0
     await world.drain(5 * MINUTE)
-    expect(new Set(world.got.map(({ sequence }) => sequence)).size).toBeLessThan(300)
+    expect(new Set(world.received.map(({ sequence }) => sequence)).size).toBeLessThan(300)
     await world.drain()
     expect(world.sequences()).toEqual(upTo(300))
     expect((await world.webhook())?.behind).toBeUndefined()
@@ -495,10 +497,10 @@ describe('A probe', () => {
     world.respond = () => FAILED_WITH_500
     await world.publish(2)
     await world.drain(SECOND)
-    for (let asked = 0; asked < 5; asked += 1) await world.resume(webhook, false)
-    world.got.length = 0
+    for (let attempt = 0; attempt < 5; attempt += 1) await world.resume(webhook, false)
+    world.received.length = 0
     await world.drain(HOUR)
-    expect(world.got.length).toBeLessThanOrEqual(14)
+    expect(world.received.length).toBeLessThanOrEqual(14)
     expect(world.queue()).toHaveLength(1)
   })
 })
@@ -531,7 +533,7 @@ describe('Whatever happens,', () => {
       isOver = count() <= passed
       await world.publish(1)
       world.respond = () => DELIVERED
-      world.got.length = 0
+      world.received.length = 0
       await world.drain()
       expect(world.sequences()).toEqual(upTo(before + 13).slice(before))
       expect(await world.webhook()).not.toHaveProperty('behind')
@@ -571,7 +573,7 @@ describe('Whatever happens,', () => {
       await world.take()
       await world.drain()
       world.respond = () => DELIVERED
-      world.got.length = 0
+      world.received.length = 0
       await world.resume(webhook, true)
       await world.drain()
       expect(world.sequences()).toEqual(upTo(before + 20).slice(before))
@@ -624,7 +626,7 @@ describe('Whatever happens,', () => {
       await world.publish(2)
       await world.take()
       world.respond = () => DELIVERED
-      world.got.length = 0
+      world.received.length = 0
       world.pass(5 * MINUTE)
       requests = 0
       await world.take(async (request) => {
@@ -635,7 +637,7 @@ describe('Whatever happens,', () => {
       const published = requests >= at ? 3 : 2
       await world.drain()
       expect(world.sequences()).toEqual(upTo(before + published).slice(before))
-      expect(world.got.length).toBeLessThanOrEqual(published + 1)
+      expect(world.received.length).toBeLessThanOrEqual(published + 1)
       expect(await world.webhook()).not.toHaveProperty('behind')
     }
   })
@@ -650,7 +652,7 @@ describe('Whatever happens,', () => {
       expect(await world.webhook()).toMatchObject({ disabledReason: 'gone' })
       await world.publish(3)
       world.respond = () => DELIVERED
-      world.got.length = 0
+      world.received.length = 0
       const { gate, count } = createCrashingGate(passed)
       await world.resume(webhook, true, gate).catch(() => {})
       isOver = count() <= passed
@@ -669,7 +671,7 @@ describe('Whatever happens,', () => {
       await world.publish(25)
       await world.take()
       world.respond = () => DELIVERED
-      world.got.length = 0
+      world.received.length = 0
       world.pass(5 * MINUTE)
       const { gate, count } = createCrashingGate(passed)
       await world.take(gate).catch(() => {})

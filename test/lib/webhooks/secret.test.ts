@@ -18,11 +18,11 @@ const secretsOf = (
 
 test('The previous secret also signs for a day after a rotation', () => {
   const first = createSecretVersions(randomBytes)
-  const [known] = secretsOf(first, 0)
+  const [oldSecret] = secretsOf(first, 0)
   const second = rotateSecret(first, { randomBytes, now: 0 })
   const [newest, ...others] = secretsOf(second, DAY - 1)
-  expect(newest).not.toBe(known)
-  expect(others).toEqual([known])
+  expect(newest).not.toBe(oldSecret)
+  expect(others).toEqual([oldSecret])
   expect(secretsOf(second, DAY)).toEqual([newest])
 })
 

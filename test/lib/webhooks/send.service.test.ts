@@ -129,18 +129,18 @@ describe('A name', () => {
 
 describe('A delivery', () => {
   test('is a POST of the exact bytes, over a connection that is closed', async () => {
-    const seen: object[] = []
+    const requests: object[] = []
     const url = await startTestServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk) => chunks.push(chunk))
       request.on('end', () => {
         const { method, url, headers } = request
-        seen.push({ method, url, headers, body: Buffer.concat(chunks).toString() })
+        requests.push({ method, url, headers, body: Buffer.concat(chunks).toString() })
         response.end('{"ok":true}')
       })
     })
     expect(await sender()(`${url}/hook?a=b`)).toEqual({ delivered: true, status: 200 })
-    expect(seen).toEqual([
+    expect(requests).toEqual([
       {
         ...{ method: 'POST', url: '/hook?a=b', body: DELIVERY.body },
         headers: {
@@ -181,8 +181,8 @@ describe('A delivery', () => {
     ['-5', undefined],
   ] as const)('returns the Retry-After %s in milliseconds', async ([text, retryAfterMs]) => {
     const url = await startTestServer((_, response) => response.writeHead(503, { 'retry-after': text }).end())
-    const told = retryAfterMs === undefined ? {} : { retryAfterMs }
-    expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status: 503, ...told })
+    const pause = retryAfterMs === undefined ? {} : { retryAfterMs }
+    expect(await sender()(url)).toEqual({ delivered: false, reason: 'status', status: 503, ...pause })
   })
 })
 
@@ -202,7 +202,7 @@ describe('A server', () => {
     ['sent byte by byte', (_, response) => drip(response.socket as Socket, '', '1\r\nx\r\n')],
     ['endless', (_, response) => flood(response)],
   ])('has its status accepted if its body is %s', async ([, listener]) => {
-    for (const [status, told] of [
+    for (const [status, expected] of [
       [200, { delivered: true }],
       [410, { delivered: false, reason: 'status' }],
       [429, { delivered: false, reason: 'status', retryAfterMs: 120_000 }],
@@ -213,7 +213,7 @@ describe('A server', () => {
         response.writeHead(status, status === 429 ? { 'retry-after': '120' } : {}).flushHeaders()
         listener(request, response)
       })
-      expect(await sender()(url)).toEqual({ ...told, status })
+      expect(await sender()(url)).toEqual({ ...expected, status })
       await closed.promise
     }
   })

@@ -8,14 +8,14 @@ import { createContractsReader, runReadPlan, type SimulatedContracts } from '../
 import { ALICE } from '../../../support/lagoon-in-memory.ts'
 import { COOLDOWN_VAULT, vaultContracts } from '../../../support/vaults-in-memory.ts'
 
-const HELD = 10n ** 18n
+const BALANCE = 10n ** 18n
 const END = 1_800_000_000n
 const ENDS_AT = new Date(Number(END) * 1000)
 const DAY = 86_400
 
 const contracts = (assets: bigint, now: bigint, answers: SimulatedContracts['answers'] = {}) =>
   vaultContracts(
-    { shares: HELD },
+    { shares: BALANCE },
     { cooldownDuration: 7 * DAY, cooldowns: [END, assets], getCurrentBlockTimestamp: now, ...answers },
   )
 

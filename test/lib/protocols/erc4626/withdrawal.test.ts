@@ -49,9 +49,9 @@ describe('A synchronous vault', () => {
         const terms = await termsOf({ ...price, exitFee, shares: ALL * ALL }, { assets: amount })
         expect(terms).toMatchObject({ steps: [{ name: 'withdraw', amount }], assets: amount, haircut: 0n })
         const fee = (amount * exitFee + 9_999n) / 10_000n
-        const kept = (terms.value ?? 0n) - amount
-        if (exitFee === 0n) expect(kept).toBe(0n)
-        else expect([fee - 1n, fee, fee + 1n]).toContain(kept)
+        const rest = (terms.value ?? 0n) - amount
+        if (exitFee === 0n) expect(rest).toBe(0n)
+        else expect([fee - 1n, fee, fee + 1n]).toContain(rest)
       }),
       { numRuns: scaleSampleCount(50) },
     )
@@ -68,18 +68,23 @@ describe('A synchronous vault', () => {
 })
 
 // The account's shares are worth 10^6 units of the asset, so one unit is worth 10^12 shares.
-const HELD = 10n ** 18n
+const BALANCE = 10n ** 18n
 
 test.for<[what: string, amount: WithdrawalAmount, shares: bigint]>([
-  ['all shares', { shares: HELD }, HELD],
-  ['the value of all shares', { assets: 10n ** 6n }, HELD],
+  ['all shares', { shares: BALANCE }, BALANCE],
+  ['the value of all shares', { assets: 10n ** 6n }, BALANCE],
 ])('The account can withdraw %s', async ([, amount, shares]) => {
-  expect((await termsOf({ shares: HELD }, amount)).shares).toBe(shares)
+  expect((await termsOf({ shares: BALANCE }, amount)).shares).toBe(shares)
 })
 
 test.for<[what: string, amount: WithdrawalAmount, answers: SimulatedContracts['answers'], atMost: string | undefined]>([
-  ['one share more than its balance', { shares: HELD + 1n }, {}, `${HELD}`],
-  ['one share more than its balance, if the vault limits redemptions', { shares: HELD + 1n }, { maxRedeem: 7n }, '7'],
+  ['one share more than its balance', { shares: BALANCE + 1n }, {}, `${BALANCE}`],
+  [
+    'one share more than its balance, if the vault limits redemptions',
+    { shares: BALANCE + 1n },
+    { maxRedeem: 7n },
+    '7',
+  ],
   ['one unit more than the value of its shares', { assets: 10n ** 6n + 1n }, {}, `${10n ** 6n}`],
   [
     'one unit more than their value, even if the vault reports it as possible',
@@ -89,7 +94,7 @@ test.for<[what: string, amount: WithdrawalAmount, answers: SimulatedContracts['a
   ],
   ['everything if it has nothing', 'max', { balanceOf: 0n, maxRedeem: 0n }, undefined],
 ])('The account cannot withdraw %s, and the refusal has the maximum if known', async ([, amount, answers, atMost]) => {
-  await expect(termsOf({ shares: HELD }, amount, answers)).rejects.toMatchObject({
+  await expect(termsOf({ shares: BALANCE }, amount, answers)).rejects.toMatchObject({
     code: 'amount_exceeds_balance',
     details: [atMost === undefined ? expect.not.objectContaining({ atMost: expect.anything() }) : { atMost }],
   })
@@ -97,9 +102,9 @@ test.for<[what: string, amount: WithdrawalAmount, answers: SimulatedContracts['a
 
 test.for<[what: string, answers: SimulatedContracts['answers'], code: string | undefined]>([
   ['is paused', { paused: true }, 'vault_is_paused'],
-  ['has too little', { paused: false, maxRedeem: HELD - 1n }, 'not_enough_liquidity'],
-  ['has enough by its own limit', { maxRedeem: HELD }, undefined],
+  ['has too little', { paused: false, maxRedeem: BALANCE - 1n }, 'not_enough_liquidity'],
+  ['has enough by its own limit', { maxRedeem: BALANCE }, undefined],
 ])('A reverted dry run is explained if the vault %s', async ([, answers, code]) => {
-  const { refusal } = await termsOf({ shares: HELD }, 'max', answers)
+  const { refusal } = await termsOf({ shares: BALANCE }, 'max', answers)
   expect(refusal?.('reverted')?.code).toBe(code)
 })

@@ -42,7 +42,7 @@ test('A request for an amount has just enough shares, with at most one more', as
   )
 })
 
-const held = { shares: 100n }
+const account = { shares: 100n }
 
 test.for<[what: string, amount: WithdrawalAmount, steps: readonly object[]]>([
   ['for the shares in the wallet claims nothing first', { shares: 100n }, [{ name: 'requestRedeem', amount: 100n }]],
@@ -63,18 +63,20 @@ test.for<[what: string, amount: WithdrawalAmount, steps: readonly object[]]>([
     ],
   ],
 ])('A request %s', async ([, amount, steps]) => {
-  const terms = await termsOf(held, amount, { maxMint: 20n })
+  const terms = await termsOf(account, amount, { maxMint: 20n })
   expect(terms.steps).toEqual(steps)
   expect(terms).not.toHaveProperty('proof')
 })
 
 test('A vault with instant deposits has no shares to claim', async () => {
   const vault = { ...ASYNC_VAULT, isDepositAsync: false }
-  expect((await termsOf(held, 'max', { maxMint: 20n }, vault)).steps).toEqual([{ name: 'requestRedeem', amount: 100n }])
+  expect((await termsOf(account, 'max', { maxMint: 20n }, vault)).steps).toEqual([
+    { name: 'requestRedeem', amount: 100n },
+  ])
 })
 
 test('A second request must raise the pending shares in its dry run', async () => {
-  const { proof } = await termsOf(held, { shares: 60n }, { pendingRedeemRequest: 5n })
+  const { proof } = await termsOf(account, { shares: 60n }, { pendingRedeemRequest: 5n })
   expect(proof).toMatchObject({ rise: 60n, refusal: { code: 'previous_withdrawal_request_not_settled' } })
 })
 
@@ -89,11 +91,11 @@ test.for<[what: string, amount: WithdrawalAmount, answers: SimulatedContracts['a
   ['for a balance of zero', 'max', { balanceOf: 0n }, 'amount_exceeds_balance'],
   ['for assets while the vault has no price', { assets: 1n }, { convertToShares: undefined }, 'withdrawal_refused'],
 ])('No request is made %s', async ([, amount, answers, code]) => {
-  await expect(termsOf(held, amount, answers)).rejects.toMatchObject({ code })
+  await expect(termsOf(account, amount, answers)).rejects.toMatchObject({ code })
 })
 
 test('A vault without cancellations of redemptions ignores a pending one', async () => {
   const vault = { ...ASYNC_VAULT, cancelsRedemptions: false }
   const answers = { pendingCancelRedeemRequest: true, claimableCancelRedeemRequest: undefined }
-  expect((await termsOf(held, 'max', answers, vault)).shares).toBe(100n)
+  expect((await termsOf(account, 'max', answers, vault)).shares).toBe(100n)
 })

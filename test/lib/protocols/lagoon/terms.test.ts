@@ -20,8 +20,8 @@ test('A vault with any state has terms that can be encoded, without negative amo
     ...{ pendingDeposits: word, safeBalance: word, safeAllowance: word },
   })
   fc.assert(
-    fc.property(facts, word, (given, lastFeeTime) => {
-      const { words, ...contracts } = lagoonContracts(given)
+    fc.property(facts, word, (vaultFacts, lastFeeTime) => {
+      const { words, ...contracts } = lagoonContracts(vaultFacts)
       const { terms } = runReadPlan(lagoon.overview(LAGOON_VAULT), {
         ...contracts,
         words: { ...words, [LAST_FEE_TIME]: lastFeeTime },

@@ -38,9 +38,9 @@ const anyPrice = fc.record({
   totalSupply: fc.bigInt({ min: 10n ** 21n, max: 10n ** 27n }),
 })
 const anyRate = fc.oneof(fc.constantFrom(0, 1, 9_999), fc.integer({ min: 0, max: 1_000 }))
-const HELD = 10n ** 22n
-const anyShares = fc.oneof(fc.bigInt({ min: 10n ** 15n, max: HELD }), fc.constant(HELD))
-const ample = { shares: HELD, safeBalance: 10n ** 30n, safeAllowance: 10n ** 30n }
+const BALANCE = 10n ** 22n
+const anyShares = fc.oneof(fc.bigInt({ min: 10n ** 15n, max: BALANCE }), fc.constant(BALANCE))
+const ample = { shares: BALANCE, safeBalance: 10n ** 30n, safeAllowance: 10n ** 30n }
 
 describe('An instant payment of Lagoon 0.6', () => {
   test('for shares is their value minus the exit fee, and minus the haircut of the rest', async () => {
@@ -64,7 +64,7 @@ describe('An instant payment of Lagoon 0.6', () => {
     const anyAmount = fc.bigInt({ min: 1n, max: 10n ** 9n })
     await fc.assert(
       fc.asyncProperty(anyPrice, anyRate, anyRate, anyAmount, async (price, exit, haircut, assets) => {
-        fc.pre(computePayment(price, HELD, exit, haircut).assets >= assets)
+        fc.pre(computePayment(price, BALANCE, exit, haircut).assets >= assets)
         const { steps, shares } = await termsOf({ ...ample, ...price, rates: { entry: 0, exit, haircut } }, { assets })
         expect(computePayment(price, shares ?? 0n, exit, haircut).assets).toBeGreaterThanOrEqual(assets)
         expect(computePayment(price, (shares ?? 0n) - 1n, exit, haircut).assets).toBeLessThan(assets)
