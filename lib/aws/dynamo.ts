@@ -164,7 +164,7 @@ export function asPage({
 
 /** Builds the request parameters of a query or scan from its options. */
 export function pageInput(
-  { isConsistent, after, limit, isKeysOnly, filter }: PageOptions,
+  { isConsistent, after, limit, filter }: PageOptions,
   expressions: ReturnType<typeof createExpressionBuilder>,
 ) {
   return {
@@ -172,7 +172,6 @@ export function pageInput(
     ...(limit !== undefined && { Limit: limit }),
     ...(after && { ExclusiveStartKey: toAttributes(after) }),
     ...(filter && { FilterExpression: expressions.condition(filter) }),
-    ...(isKeysOnly && { ProjectionExpression: ['pk', 'sk'].map(expressions.nameOf).join(', ') }),
     ...attributesOf(expressions),
   }
 }

@@ -75,7 +75,6 @@ export function createExpressionBuilder() {
     condition,
     update,
     keyCondition,
-    nameOf,
     attributes: () => ({
       names: Object.fromEntries([...names].map(([name, placeholder]) => [placeholder, name])),
       values,

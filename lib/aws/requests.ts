@@ -31,7 +31,6 @@ export type PageOptions = {
   /** Maximum number of items that DynamoDB reads before it applies the filter. It reads at most 1 MB per page. */
   readonly limit?: number | undefined
   readonly isDescending?: boolean | undefined
-  readonly isKeysOnly?: boolean | undefined
   /** Condition for the returned items. DynamoDB also reads and charges the other items. */
   readonly filter?: Condition | undefined
 }

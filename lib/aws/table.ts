@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { inBatches } from '../core/batches.ts'
 import { runConcurrently } from '../core/side-by-side.ts'
 import { any, type Change, type Condition, is, missing, set } from './conditions.ts'
-import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, Page, PageKey, PageOptions } from './requests.ts'
+import type { BatchWrite, Dynamo, Item, ItemKey, KeyRange, PageKey, PageOptions } from './requests.ts'
 import { TableError, UnknownFormError } from './requests.ts'
 
 /**
@@ -25,9 +25,6 @@ const WRITE_BATCH = 25
 const SHORT_PAUSES_MS = [25, 50, 100, 200]
 const LONG_PAUSES_MS = [...SHORT_PAUSES_MS, 400, 800, 1_600]
 const MAX_NAMED = 5
-const DELETED_AT_ONCE = 500
-
-const Key = z.object({ pk: z.string(), sk: z.string() })
 
 /**
  * Creates a DynamoDB table with the keys `pk` and `sk`. Codecs convert values to items and back. Every method throws if
@@ -36,15 +33,6 @@ const Key = z.object({ pk: z.string(), sk: z.string() })
  * with the same `writeId`.
  */
 export function createTable(dynamo: Dynamo, table: string) {
-  async function* queryPages(range: KeyRange, options: RangeOptions = {}): AsyncGenerator<readonly Item[]> {
-    let after: PageKey | undefined
-    do {
-      const page: Page = await dynamo.query({ table, range, isConsistent: true, ...options, after })
-      yield page.items
-      after = page.next
-    } while (after)
-  }
-
   const writeMany = (writes: readonly BatchWrite[], pauses: readonly number[] = LONG_PAUSES_MS): Promise<void> =>
     runConcurrently(inBatches(distinct(writes, keyOfWrite), WRITE_BATCH), (batch) =>
       untilDone(batch, (undone) => dynamo.batchWriteItem({ table, writes: undone }), pauses),
@@ -70,8 +58,18 @@ export function createTable(dynamo: Dynamo, table: string) {
     return { items: parseItem(z.array(schema), items), next }
   }
 
-  const deleteMany = (keys: readonly ItemKey[]): Promise<void> =>
-    writeMany(keys.map(({ pk, sk }) => ({ delete: { pk, sk } })))
+  async function* pages<S extends z.ZodType>(
+    schema: S,
+    range: KeyRange,
+    options: RangeOptions = {},
+  ): AsyncGenerator<z.output<S>[]> {
+    let after: PageKey | undefined
+    do {
+      const { items, next } = await getPage(schema, range, { ...options, after })
+      yield items
+      after = next
+    } while (after)
+  }
 
   function put<S extends ItemCodec>(schema: S, key: ItemKey, value: z.output<S>, when?: Condition): Promise<boolean> {
     const item = buildItem(schema, key, value)
@@ -118,18 +116,12 @@ export function createTable(dynamo: Dynamo, table: string) {
 
     getPage,
 
-    async *pages<S extends z.ZodType>(
-      schema: S,
-      range: KeyRange,
-      options: RangeOptions = {},
-    ): AsyncGenerator<z.output<S>[]> {
-      for await (const items of queryPages(range, options)) yield parseItem(z.array(schema), items)
-    },
+    pages,
 
     async list<S extends z.ZodType>(schema: S, range: KeyRange, options: RangeOptions = {}): Promise<z.output<S>[]> {
-      const found: Item[] = []
-      for await (const items of queryPages(range, options)) found.push(...items)
-      return parseItem(z.array(schema), found)
+      const found: z.output<S>[] = []
+      for await (const page of pages(schema, range, options)) found.push(...page)
+      return found
     },
 
     put,
@@ -193,16 +185,8 @@ export function createTable(dynamo: Dynamo, table: string) {
      * Deletes the items of these keys. Each request deletes 25 items, and eight requests run concurrently. A failure
      * may leave some deleted.
      */
-    deleteMany,
-
-    /** Deletes the items of a range that match the filter. Stops between pages once `isOver` returns true, and then returns false. */
-    async deleteRange(range: KeyRange, isOver: () => boolean, filter?: Condition): Promise<boolean> {
-      for await (const page of queryPages(range, { isKeysOnly: true, limit: DELETED_AT_ONCE, filter })) {
-        await deleteMany(z.array(Key).parse(page))
-        if (isOver()) return false
-      }
-      return true
-    },
+    deleteMany: (keys: readonly ItemKey[]): Promise<void> =>
+      writeMany(keys.map(({ pk, sk }) => ({ delete: { pk, sk } }))),
   }
 }
 export type Table = ReturnType<typeof createTable>

@@ -177,7 +177,7 @@ export function memoryDynamo({
   /** Returns the next page of items. A page ends at the limit or after 1 MB, as in DynamoDB. */
   function pageOf(
     candidates: Iterable<Stored>,
-    { limit = Number.POSITIVE_INFINITY, filter, isKeysOnly }: PageOptions,
+    { limit = Number.POSITIVE_INFINITY, filter }: PageOptions,
     toItem: (stored: Stored) => Item,
     keyOfPage: (item: Item) => PageKey,
   ): Page & { readonly size: number } {
@@ -187,10 +187,7 @@ export function memoryDynamo({
     for (const candidate of candidates) {
       looked += 1
       size += candidate.size
-      if (!filter || holds(filter, candidate.item)) {
-        const { pk, sk } = candidate.item
-        items.push(isKeysOnly ? { pk, sk } : toItem(candidate))
-      }
+      if (!filter || holds(filter, candidate.item)) items.push(toItem(candidate))
       // DynamoDB returns a next key even if the page ended exactly at the last item.
       if (looked >= limit || size > MAX.page) return { items, size, next: keyOfPage(candidate.item) }
     }

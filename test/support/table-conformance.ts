@@ -257,13 +257,6 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(sizes.filter((size) => size > 0)).toEqual([4, 4])
     })
 
-    test('is deleted as far as its items pass the filter, and ends early', async ({ opened: { table } }) => {
-      await table.putMany([...items])
-      expect(await table.deleteRange({ partition: 'p', prefix: 'b#' }, () => false, is('name', '<', 'b#2'))).toBe(true)
-      expect(sortKeys(await table.list(Anything, { partition: 'p' }))).toEqual(named.filter((sk) => sk !== 'b#1'))
-      expect(await table.deleteRange({ partition: 'p' }, () => true)).toBe(false)
-    })
-
     test('of an index has the items with its keys, by its sort key', async ({ opened: { table } }) => {
       const followed = [30, 10, 20].map((lookAt, at) => ({ pk: `t${at}`, sk: 'x', followedOnChain: 1, lookAt }))
       await table.putMany([

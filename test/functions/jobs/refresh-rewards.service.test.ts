@@ -351,7 +351,9 @@ describe('A claim', () => {
     await rewards.grant(ALICE.address, 3)
     await rewards.ask(key, ALICE.address)
     await rewards.run()
-    await service.tables.deposits.deleteRange({ partition: `WATCHED#${BASE}#${ALICE.address}` }, () => false)
+    const { deposits } = service.tables
+    const watched = { partition: `WATCHED#${BASE}#${ALICE.address}` }
+    await deposits.deleteMany(await deposits.list(z.object({ pk: z.string(), sk: z.string() }), watched))
     await rewards.run()
     await rewards.claim(key, ALICE)
     await finalizeBlocks(rewards.chain)
