@@ -11,17 +11,8 @@ import { AppError } from '../../../lib/core/errors.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { sha256 } from '../../../lib/core/sha256.ts'
 import { DAY } from '../../../lib/core/time.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import {
-  identityKeys,
-  limitTries,
-  now,
-  randomBytes,
-  relyingParty,
-  type Services,
-  users,
-} from '../../../lib/services.ts'
+import { identityKeys, limitTries, now, randomBytes, relyingParty, users } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 const SESSION_SECONDS = 30 * DAY
@@ -32,68 +23,64 @@ const SESSION_SECONDS = 30 * DAY
  * every reason, or `too_many_requests`. A login for an unknown user does the same work, so its duration does not reveal
  * that the user is unknown.
  */
-function completeLogin({
-  users,
-  limitTries,
-  relyingParty,
-  identityKeys,
-  randomBytes,
-  now,
-}: Services<'users' | 'limitTries' | 'relyingParty' | 'identityKeys' | 'randomBytes' | 'now'>) {
-  const authenticate = createAssertionVerifier({ identityKeys, limitTries, now })
-  const origins = listAllOrigins(relyingParty)
+export const handler = endpoint(
+  contract,
+  { users, limitTries, relyingParty, identityKeys, randomBytes, now },
+  ({ users, limitTries, relyingParty, identityKeys, randomBytes, now }) => {
+    const authenticate = createAssertionVerifier({ identityKeys, limitTries, now })
+    const origins = listAllOrigins(relyingParty)
+    return async (request) => {
+      const { clientId } = request.client
+      const { challengeIdentifier, ...assertions } = request.body
+      const at = new Date(now())
+      const started = await users.loginChallenges.take(sha256(challengeIdentifier), at)
+      if (started?.clientId !== clientId) throw new AppError('login_failed')
 
-  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { clientId } = request.client
-    const { challengeIdentifier, ...assertions } = request.body
-    const at = new Date(now())
-    const started = await users.loginChallenges.take(sha256(challengeIdentifier), at)
-    if (started?.clientId !== clientId) throw new AppError('login_failed')
+      const { email, challenge } = started
+      const expected = { challenge, origins, rpId: relyingParty.id }
+      // The limit on guesses counts per e-mail address. Without an e-mail address nothing limits guesses, so only a
+      // passkey may log in.
+      if (email === undefined && assertions.firstFactor.kind !== 'Fido2') throw new AppError('login_failed')
+      const claimant = { clientId, email, sourceIp: request.requestContext.http.sourceIp }
+      const verify = async (user: User | null) => {
+        const result = await toResult(authenticate(user, assertions, expected, claimant))
+        if (!('error' in result)) return result.value
+        if (result.error.code !== 'invalid_credential') throw result.error
+        throw new AppError('login_failed', { cause: result.error })
+      }
+      const user = await (email === undefined
+        ? users.find(clientId, credentialIdOf(assertions.firstFactor))
+        : users.get({ clientId, email }))
+      const credentials = await verify(user)
+      if (!user) throw new AppError('login_failed')
 
-    const { email, challenge } = started
-    const expected = { challenge, origins, rpId: relyingParty.id }
-    // The limit on guesses counts per e-mail address. Without an e-mail address nothing limits guesses, so only a
-    // passkey may log in.
-    if (email === undefined && assertions.firstFactor.kind !== 'Fido2') throw new AppError('login_failed')
-    const claimant = { clientId, email, sourceIp: request.requestContext.http.sourceIp }
-    const verify = async (user: User | null) => {
-      const result = await toResult(authenticate(user, assertions, expected, claimant))
-      if (!('error' in result)) return result.value
-      if (result.error.code !== 'invalid_credential') throw result.error
-      throw new AppError('login_failed', { cause: result.error })
+      const token = randomToken(randomBytes)
+      const session: Session = {
+        id: randomId(randomBytes),
+        hash: sha256(token),
+        clientId,
+        user: { id: user.userId, email: user.email },
+        createdAt: at,
+        expiresAt: addSeconds(now(), SESSION_SECONDS),
+      }
+      const { platform } = request.headers
+      // The session is stored before it is added to the user's list of sessions. A concurrent request that ends all
+      // sessions then deletes it too.
+      await users.sessions.put(session.hash, session)
+      await changeAccess(users, user, async (current) => ({
+        // Verifying a password takes half a second. If the user's credentials change in that time, they are verified again.
+        credentials: isDeepStrictEqual(current.credentials, user.credentials) ? credentials : await verify(current),
+        sessions: withSession(current.sessions, session, platform),
+      })).catch(async (error: unknown) => {
+        await users.sessions.delete(session.hash)
+        // This error means that the user was deleted during the login.
+        const isGone = error instanceof AppError && error.code === 'invalid_session'
+        throw isGone ? new AppError('login_failed', { cause: error }) : error
+      })
+      return { token, expiresAt: session.expiresAt, user: session.user }
     }
-    const user = await (email === undefined
-      ? users.find(clientId, credentialIdOf(assertions.firstFactor))
-      : users.get({ clientId, email }))
-    const credentials = await verify(user)
-    if (!user) throw new AppError('login_failed')
-
-    const token = randomToken(randomBytes)
-    const session: Session = {
-      id: randomId(randomBytes),
-      hash: sha256(token),
-      clientId,
-      user: { id: user.userId, email: user.email },
-      createdAt: at,
-      expiresAt: addSeconds(now(), SESSION_SECONDS),
-    }
-    const { platform } = request.headers
-    // The session is stored before it is added to the user's list of sessions. A concurrent request that ends all
-    // sessions then deletes it too.
-    await users.sessions.put(session.hash, session)
-    await changeAccess(users, user, async (current) => ({
-      // Verifying a password takes half a second. If the user's credentials change in that time, they are verified again.
-      credentials: isDeepStrictEqual(current.credentials, user.credentials) ? credentials : await verify(current),
-      sessions: withSession(current.sessions, session, platform),
-    })).catch(async (error: unknown) => {
-      await users.sessions.delete(session.hash)
-      // This error means that the user was deleted during the login.
-      const isGone = error instanceof AppError && error.code === 'invalid_session'
-      throw isGone ? new AppError('login_failed', { cause: error }) : error
-    })
-    return { token, expiresAt: session.expiresAt, user: session.user }
-  }
-}
+  },
+)
 
 /** Adds a session. Drops sessions that have expired, and the oldest sessions if there are more than MAX_SESSIONS. */
 function withSession(
@@ -113,9 +100,3 @@ function withSession(
 function credentialIdOf(factor: Assertion): string {
   return factor.kind === 'Fido2' ? factor.credentialAssertion.credId : '-'
 }
-
-export const handler = endpoint(
-  contract,
-  { users, limitTries, relyingParty, identityKeys, randomBytes, now },
-  completeLogin,
-)

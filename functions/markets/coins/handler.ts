@@ -1,6 +1,5 @@
 import { combineAges } from '../../../lib/cache/aged.ts'
 import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { toResponseAddress, WRAPPED_SOL } from '../../../lib/markets/address.ts'
 import { EXCHANGE_RATES_KEY, MARKET_DATA_KEY, PRICES_KEYS, TOKENS_KEYS } from '../../../lib/markets/cache-keys.ts'
@@ -15,11 +14,11 @@ type Cached = Awaited<ReturnType<typeof recallAll>>
 type Entries = ReturnType<typeof toReply>[]
 
 /** Lists the supported tokens of all chains with one cache read. Throws `upstream_unavailable` if the currency's rate is unknown. */
-function listCoins({ cache, now }: Services<'cache' | 'now'>) {
+export const handler = endpoint(contract, { cache, now }, ({ cache, now }) => {
   // Finished lists of coins by currency, reused until the cached market data, rates or tokens change. There are at most
   // 62 lists of 2 MB each, including their compressed forms.
   let lists = { from: [] as readonly unknown[], byCurrency: new Map<Currency, Entries>() }
-  return async ({ query: { currency } }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
+  return async ({ query: { currency } }) => {
     const cached = await recallAll(cache)
     const conversion = buildConversion(currency, cached.rates)
     const parts = Object.values(cached).map((part) => part?.value)
@@ -33,7 +32,7 @@ function listCoins({ cache, now }: Services<'cache' | 'now'>) {
     const prices = CHAINS.map(({ key }) => cached[`prices ${key}`])
     return combineAges(supported, [cached.market, ...prices, ...oldTokens, ...conversion.answers], now())
   }
-}
+})
 
 function recallAll(cache: Services<'cache'>['cache']) {
   return cache.recall({ market: MARKET_DATA_KEY, rates: EXCHANGE_RATES_KEY, ...TOKENS_KEYS, ...PRICES_KEYS })
@@ -72,5 +71,3 @@ function toReply(chain: Chain, token: ListedToken, { price, coin }: Figures, con
     price_change_percentage_24h: conversion.change(change),
   }
 }
-
-export const handler = endpoint(contract, { cache, now }, listCoins)

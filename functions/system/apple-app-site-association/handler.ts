@@ -1,11 +1,12 @@
 import { buildAppleAssociation } from '../../../lib/accounts/relying-party.ts'
 import { openEndpoint } from '../../../lib/frame/endpoint.ts'
-import { relyingParty, type Services } from '../../../lib/services.ts'
+import { relyingParty } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
-const listApps =
-  ({ relyingParty }: Services<'relyingParty'>) =>
-  async () =>
-    buildAppleAssociation(relyingParty)
-
-export const handler = openEndpoint(contract, { relyingParty }, listApps)
+export const handler = openEndpoint(
+  contract,
+  { relyingParty },
+  ({ relyingParty }) =>
+    async () =>
+      buildAppleAssociation(relyingParty),
+)

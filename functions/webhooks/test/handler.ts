@@ -1,25 +1,18 @@
 import { AppError } from '../../../lib/core/errors.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import {
   attempts,
   enqueueDeliveries,
   now,
   randomUUID,
-  type Services,
   sendDelivery,
   webhookKeys,
   webhooks,
 } from '../../../lib/services.ts'
-import type { Enqueue } from '../../../lib/webhooks/queue.ts'
 import { resumeWebhook } from '../../../lib/webhooks/resume.ts'
 import { listWebhookSecrets } from '../../../lib/webhooks/secret.ts'
 import { buildSignatureHeaders } from '../../../lib/webhooks/signature.ts'
 import { contract } from './contract.ts'
-
-type Needs = Services<'webhooks' | 'attempts' | 'webhookKeys' | 'sendDelivery' | 'randomUUID' | 'now'> & {
-  readonly enqueue: Enqueue
-}
 
 /**
  * Maximum duration of a webhook test in milliseconds. A client can run only one test at a time. Each test can
@@ -35,34 +28,32 @@ const PAUSE_MS = 1_000
  * `webhook_not_found`. Throws `too_many_requests` during and shortly after another test of the same client. Throws if
  * the table or the queue cannot be reached.
  */
-function sendTest(services: Needs) {
-  const { webhooks, webhookKeys, sendDelivery, randomUUID, now } = services
-  return async ({ client: { clientId }, path }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const webhook = (await webhooks.list(clientId)).find(({ id }) => id === path.id)
-    if (!webhook) throw new AppError('webhook_not_found')
-    const sentAt = now()
-    const until = sentAt + MAX_TEST_MS
-    if (!(await webhooks.beginTest(clientId, { now: sentAt, until }))) {
-      throw new AppError('too_many_requests', { headers: { 'retry-after': String(MAX_TEST_MS / 1000) } })
-    }
-    const id = `evt_${randomUUID().replaceAll('-', '')}`
-    const data = { webhookId: webhook.id }
-    const body = JSON.stringify({ id, type: 'webhook.test', timestamp: new Date(sentAt).toISOString(), data })
-    const secrets = listWebhookSecrets(webhookKeys, clientId, webhook, sentAt)
-    const sent = await sendDelivery(webhook.url, {
-      headers: buildSignatureHeaders({ id, now: sentAt, body }, secrets),
-      body,
-    })
-    await webhooks.endTest(clientId, { begun: until, until: now() + PAUSE_MS })
-    if (!sent.delivered) return { delivered: false, status: sent.status ?? null, reason: sent.reason }
-    const isAnew = webhook.disabledAt !== undefined
-    if (isAnew || webhook.behind) await resumeWebhook(services, { clientId, webhookId: webhook.id }, { isAnew })
-    return { delivered: true, status: sent.status, reason: null }
-  }
-}
-
 export const handler = endpoint(
   contract,
   { webhooks, attempts, webhookKeys, sendDelivery, enqueue: enqueueDeliveries, randomUUID, now },
-  sendTest,
+  (services) => {
+    const { webhooks, webhookKeys, sendDelivery, randomUUID, now } = services
+    return async ({ client: { clientId }, path }) => {
+      const webhook = (await webhooks.list(clientId)).find(({ id }) => id === path.id)
+      if (!webhook) throw new AppError('webhook_not_found')
+      const sentAt = now()
+      const until = sentAt + MAX_TEST_MS
+      if (!(await webhooks.beginTest(clientId, { now: sentAt, until }))) {
+        throw new AppError('too_many_requests', { headers: { 'retry-after': String(MAX_TEST_MS / 1000) } })
+      }
+      const id = `evt_${randomUUID().replaceAll('-', '')}`
+      const data = { webhookId: webhook.id }
+      const body = JSON.stringify({ id, type: 'webhook.test', timestamp: new Date(sentAt).toISOString(), data })
+      const secrets = listWebhookSecrets(webhookKeys, clientId, webhook, sentAt)
+      const sent = await sendDelivery(webhook.url, {
+        headers: buildSignatureHeaders({ id, now: sentAt, body }, secrets),
+        body,
+      })
+      await webhooks.endTest(clientId, { begun: until, until: now() + PAUSE_MS })
+      if (!sent.delivered) return { delivered: false, status: sent.status ?? null, reason: sent.reason }
+      const isAnew = webhook.disabledAt !== undefined
+      if (isAnew || webhook.behind) await resumeWebhook(services, { clientId, webhookId: webhook.id }, { isAnew })
+      return { delivered: true, status: sent.status, reason: null }
+    }
+  },
 )
