@@ -34,6 +34,7 @@ import { createChainReaders } from '../lib/chain/readers.ts'
 import { EVM_CHAINS, evmChain } from '../lib/chain/registry.ts'
 import { Config } from '../lib/config.ts'
 import { checksumAddress } from '../lib/core/codecs.ts'
+import { KeysByAge } from '../lib/core/keys-by-age.ts'
 import { describeVault } from '../lib/protocols/describe.ts'
 import { simulateRoundTrip } from '../lib/protocols/round-trip.ts'
 import { readPin } from '../lib/vaults/pin.ts'
@@ -41,7 +42,6 @@ import { pinStore } from '../lib/vaults/pin-store.ts'
 import { attemptsStore } from '../lib/webhooks/attempts-store.ts'
 import { eventLogStore } from '../lib/webhooks/log-store.ts'
 import { parseMessageGroup } from '../lib/webhooks/queue.ts'
-import { readWebhookSecretKeys } from '../lib/webhooks/secret.ts'
 import { webhooksStore } from '../lib/webhooks/store.ts'
 import { localConfig } from '../sandbox/dynamo.ts'
 import { type Admin, AdminError } from './admin.ts'
@@ -110,7 +110,7 @@ export function localAdmin({ dynamo, sharedNow, providersUrl, deliveryQueueUrl, 
     deadLetters: createDeadLetters(queues, 'local', { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(open('webhooks'), sharedNow),
-      readWebhookKeys: () => readWebhookSecretKeys(webhookKeySecretName('local'), secrets),
+      readWebhookKeys: () => readSecretJson(webhookKeySecretName('local'), KeysByAge, secrets),
       webhookReach: 'loopback',
       enqueue: (messages, options) =>
         sendMessages(deliveryQueueUrl, messages, { ...options, groupOf: parseMessageGroup, client: queues }),
@@ -152,7 +152,7 @@ export function connectStage(stage: Stage): Admin {
     deadLetters: createDeadLetters(sqsClient(), stage, { sleep, say }),
     webhooks: webhooksAdmin({
       ...webhookStores(open('webhooks'), sharedNow),
-      readWebhookKeys: () => readWebhookSecretKeys(webhookKeySecretName(stage)),
+      readWebhookKeys: () => readSecretJson(webhookKeySecretName(stage), KeysByAge),
       webhookReach: 'public',
       enqueue: async (messages, options) =>
         await sendMessages(await findQueueUrl(queueName(stage, 'deliveryQueue')), messages, {

@@ -61,7 +61,6 @@ import { attemptsStore } from './webhooks/attempts-store.ts'
 import { appendingLogStore, eventLogStore } from './webhooks/log-store.ts'
 import { type Enqueue, type Postpone, parseMessageGroup } from './webhooks/queue.ts'
 import { WebhookReach } from './webhooks/reach.ts'
-import { readCachedWebhookSecretKeys } from './webhooks/secret.ts'
 import { createSender } from './webhooks/send.ts'
 import { webhooksStore } from './webhooks/store.ts'
 
@@ -104,7 +103,7 @@ export const identityKeys = (env: Env<'identity'>) => readLatestSecretJson(env.i
 export const signingKeys = (env: Env<'signing'>) => createSigningKeysReader(env.signing)
 
 /** Keys from which webhook secrets are derived, newest first. */
-export const webhookKeys = (env: Env<'webhookKey'>) => readCachedWebhookSecretKeys(env.webhookKey)
+export const webhookKeys = (env: Env<'webhookKey'>) => readLatestSecretJson(env.webhookKey, KeysByAge)
 
 /** Network in which webhooks may be: `public`, or `loopback` for local tests. */
 export const webhookReach = (env: Env<'webhookReach'>) => WebhookReach.parse(env.webhookReach)

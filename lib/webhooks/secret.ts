@@ -1,20 +1,8 @@
 import { hkdfSync } from 'node:crypto'
-import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import { readLatestSecretJson, readSecretJson } from '../aws/secrets.ts'
 import type { RandomBytes } from '../clients/api-key.ts'
-import { KeysByAge } from '../core/keys-by-age.ts'
+import type { KeysByAge } from '../core/keys-by-age.ts'
 import { DAY_MS } from '../core/time.ts'
 import type { SecretVersions, Webhook } from './webhook.ts'
-
-/** Reads the keys from which webhook secrets are derived, from the secret `secretId`. Throws if that cannot be read. */
-export function readWebhookSecretKeys(secretId: string, client?: SecretsManagerClient): Promise<KeysByAge> {
-  return readSecretJson(secretId, KeysByAge, client)
-}
-
-/** Like `readWebhookSecretKeys`, but returns the container's cached keys, at most five minutes old. */
-export function readCachedWebhookSecretKeys(secretId: string): Promise<KeysByAge> {
-  return readLatestSecretJson(secretId, KeysByAge)
-}
 
 /** Milliseconds after a rotation during which deliveries are also signed with the previous secret. */
 const OVERLAP_MS = DAY_MS

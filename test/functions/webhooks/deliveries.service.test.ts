@@ -4,9 +4,9 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { describe, expect, onTestFinished } from 'vitest'
 import { describeFailure, runCommandLine } from '../../../admin/command-line.ts'
 import { sendMessages, sqsClient } from '../../../lib/aws/queue.ts'
-import { writeSecretJson } from '../../../lib/aws/secrets.ts'
+import { readSecretJson, writeSecretJson } from '../../../lib/aws/secrets.ts'
 import { parseApiKey } from '../../../lib/clients/api-key.ts'
-import { readWebhookSecretKeys } from '../../../lib/webhooks/secret.ts'
+import { KeysByAge } from '../../../lib/core/keys-by-age.ts'
 import { localConfig } from '../../../sandbox/dynamo.ts'
 import { expectError } from '../../support/errors.ts'
 import { captureLogs } from '../../support/logs.ts'
@@ -303,7 +303,7 @@ test("A stage's new key signs within five minutes, together with the old one unt
   const { environment } = service.backends
   const secretId = environment['WEBHOOK_KEY_SECRET'] ?? ''
   const secrets = new SecretsManagerClient(localConfig(environment['AWS_ENDPOINT_URL_SECRETS_MANAGER'] ?? ''))
-  const [before] = await readWebhookSecretKeys(secretId, secrets)
+  const [before] = await readSecretJson(secretId, KeysByAge, secrets)
   onTestFinished(async () => {
     await writeSecretJson(secretId, { key: before }, secrets)
     clock.pass(5 * 60)
