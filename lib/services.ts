@@ -152,10 +152,10 @@ export const records = (env: Env<'deposits'>) => {
 }
 
 /** Store of recorded vault events that can also record new events, for scheduled jobs. */
-export const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
+const recording = (env: Env<'deposits'>) => recordingStore(openTransactingTable(env.deposits))
 
 /** Store of requests to asynchronous vaults that are not settled yet. */
-export const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
+const openRequests = (env: Env<'deposits'>) => openRequestsStore(openTable(env.deposits))
 
 /** Store of the last recorded state of each vault. It is used while a vault's chain cannot be read. */
 export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposits))
@@ -164,7 +164,7 @@ export const states = (env: Env<'deposits'>) => stateStore(openTable(env.deposit
 export const pins = (env: Env<'deposits'>) => createPinCache({ pinStore: vaultPinStore(env), now: Date.now })
 
 /** Store of vaults' pins, the contract code and share price that an operator approved for each vault. */
-export const vaultPinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
+const vaultPinStore = (env: Env<'deposits'>) => createPinStore(openTable(env.deposits))
 
 /** Store of the source-chain transactions of deposits that came over the bridge. */
 export const depositSources = (env: Env<'deposits'>) => depositSourceStore(openTable(env.deposits))
@@ -330,4 +330,21 @@ export const watchedAccounts = (env: Env<'deposits'>) => watchedStore(openTable(
 export const solanaNfts = async (env: Env<'config' | 'cache'>) => {
   const api = (await config(env)).solanaNfts
   return api && createSolanaNftClient(upstream(env, { name: 'DAS', url: api.url }))
+}
+
+/** Services with which a function records the vaults of a chain. */
+export const shardServices = {
+  records: recording,
+  prices,
+  openRequests,
+  states,
+  getYield,
+  pinStore: vaultPinStore,
+  getReader: getAgreedReader,
+  eventLog: appendingLog,
+  webhooks,
+  enqueue: enqueueDeliveries,
+  sleep,
+  now,
+  random,
 }

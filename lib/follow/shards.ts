@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import * as z from 'zod'
 
 /** Maximum average number of vaults in a shard. A shard is a group of a chain's vaults that one run handles. */
-export const MAX_IN_SHARD = 1_000
+const MAX_IN_SHARD = 1_000
 const BITS = 160
 
 /** Group of a chain's vaults (shard), named by the leading bits that their addresses share; empty for all vaults of the chain. */

@@ -2,30 +2,18 @@ import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
 import { computeRunNumber } from '../../../lib/follow/run.ts'
-import { listShards, MAX_IN_SHARD, rotateShards } from '../../../lib/follow/shards.ts'
+import { listShards, rotateShards } from '../../../lib/follow/shards.ts'
 import { job } from '../../../lib/frame/job.ts'
 import {
-  appendingLog,
   depositSources,
-  enqueueDeliveries,
   enqueueShards,
   fetchHint,
-  getAgreedReader,
-  getYield,
   listedVaults,
-  now,
-  openRequests,
-  prices,
   quotes,
-  random,
-  recording,
   relistVaults,
   type Services,
-  sleep,
-  states,
+  shardServices,
   transfers,
-  vaultPinStore,
-  webhooks,
 } from '../../../lib/services.ts'
 import { publishNotices } from '../../../lib/webhooks/append.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
@@ -40,7 +28,7 @@ type ChainServices = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
 /** Maximum fraction of a run's time for following cross-chain transfers. The rest of the time is for the vaults. */
 const TRANSFERS_SHARE = 1 / 3
 
-export function refreshChain(dependencies: ChainServices, { maxInShard = MAX_IN_SHARD } = {}) {
+export function refreshChain(dependencies: ChainServices, { maxInShard }: { readonly maxInShard?: number } = {}) {
   const { listedVaults, transfers, enqueueShards, now } = dependencies
   return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
@@ -83,27 +71,6 @@ async function relist({ relistVaults }: Pick<ChainServices, 'relistVaults'>): Pr
 
 export const handler = job(
   contract,
-  {
-    listedVaults,
-    relistVaults,
-    records: recording,
-    prices,
-    openRequests,
-    states,
-    getYield,
-    pinStore: vaultPinStore,
-    transfers,
-    quotes,
-    depositSources,
-    fetchHint,
-    getReader: getAgreedReader,
-    eventLog: appendingLog,
-    webhooks,
-    enqueue: enqueueDeliveries,
-    enqueueShards,
-    sleep,
-    now,
-    random,
-  },
+  { ...shardServices, depositSources, enqueueShards, fetchHint, listedVaults, quotes, relistVaults, transfers },
   refreshChain,
 )

@@ -3,23 +3,7 @@ import { createClientsFinder } from '../../../lib/clients/find-clients.ts'
 import { LAST_WRITES_MS, recordShard } from '../../../lib/follow/record-shard.ts'
 import { listAddressRange } from '../../../lib/follow/shards.ts'
 import { consumer, handleEach } from '../../../lib/frame/consumer.ts'
-import {
-  appendingLog,
-  enqueueDeliveries,
-  getAgreedReader,
-  getYield,
-  listedVaults,
-  now,
-  openRequests,
-  prices,
-  random,
-  recording,
-  type Services,
-  sleep,
-  states,
-  vaultPinStore,
-  webhooks,
-} from '../../../lib/services.ts'
+import { listedVaults, type Services, shardServices } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 /** Maximum age of a message. An older message is skipped, because refresh-chain enqueues the same work again every minute. */
@@ -46,25 +30,6 @@ export function refreshShard(
   }
 }
 
-export const handler = consumer(
-  contract,
-  {
-    ...{
-      listedVaults,
-      records: recording,
-      prices,
-      openRequests,
-      states,
-      getYield,
-      pinStore: vaultPinStore,
-      eventLog: appendingLog,
-      webhooks,
-      enqueue: enqueueDeliveries,
-      sleep,
-      now,
-      random,
-    },
-    getReader: getAgreedReader,
-  },
-  (services) => handleEach(refreshShard(services)),
+export const handler = consumer(contract, { ...shardServices, listedVaults }, (services) =>
+  handleEach(refreshShard(services)),
 )
