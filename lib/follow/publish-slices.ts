@@ -44,7 +44,8 @@ export async function publishSlices(
     const accounts = createAccountEntries(records, { vault, progress, entries })
     const finding = findNotices({ openRequests, accounts }, { vault, progress, events, entries, snapshots: confirmed })
     const hashes = collectBlockHashes(events)
-    const reverted = listDue(progress, through).filter((one) => hashes.get(one.blockNumber) !== one.blockHash)
+    const due = (progress.latest ?? []).filter(({ blockNumber }) => blockNumber <= through)
+    const reverted = due.filter((one) => hashes.get(one.blockNumber) !== one.blockHash)
     let notices = reverted.map((latest) => buildRevertedNotice(vault, latest))
     let part = await finding.next()
     for (; !part.done; part = await finding.next()) {
@@ -71,13 +72,4 @@ export async function publishSlices(
     settled.set(vaultRun, { ...progress, ...(marked && { snapshotAt: marked.next }) })
   }
   return settled
-}
-
-function listDue({ latest = [] }: VaultProgress, through: bigint) {
-  return latest.filter(({ blockNumber }) => blockNumber <= through)
-}
-
-/** Lists a vault's published events in non-final blocks after the block `through`. */
-export function listLatestNotices({ latest = [] }: VaultProgress, through: bigint) {
-  return latest.filter(({ blockNumber }) => blockNumber > through)
 }

@@ -1,11 +1,9 @@
 import { hasPossibleAmounts } from '../activity/fold.ts'
 import { addMissedSettlements } from '../activity/missed-settlements.ts'
 import { findOpenRequests } from '../activity/open-requests.ts'
-import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import { getProtocol } from '../protocols/protocols.ts'
-import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import { addPrices } from '../vaults/prices.ts'
-import { listLatestNotices, publishSlices } from './publish-slices.ts'
+import { publishSlices } from './publish-slices.ts'
 import { type BatchRange, canReadMore, hasBlocksLeft, planReads, readNextSlice } from './read-batches.ts'
 import { readPrices } from './read-prices.ts'
 import {
@@ -57,7 +55,9 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
     .filter(({ progress }) => progress.through < through)
     .map((vaultRun) => ({ vaultRun, events: selectNewEvents(vaultRun, events.get(vaultRun.vault.address)) }))
   const posted = (await readPrices(run, fresh)).map(({ vaultRun, events, read }) => {
-    return { vaultRun, read, ...deriveNewEntries(vaultRun, events, read) }
+    const derived = deriveNewEntries(vaultRun, events, read)
+    const requests = findOpenRequests(derived.entries, getProtocol(vaultRun.vault).books)
+    return { vaultRun, read, requests, ...derived }
   })
   const moved = posted.filter(hasPossibleAmounts)
   const impossible = posted.filter((one) => !hasPossibleAmounts(one)).map(({ vaultRun }) => vaultRun)
@@ -71,16 +71,12 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
     }),
   )
   await records.record(moved.map(({ vaultRun: { vault }, events }) => ({ vault, events })))
-  await openRequests.record(
-    moved.map(({ vaultRun, entries }) => ({
-      vault: vaultRun.vault,
-      ...findOpenRequests(entries, getProtocol(vaultRun.vault).books),
-    })),
-  )
+  await openRequests.record(moved.map(({ vaultRun: { vault }, requests }) => ({ vault, ...requests })))
   const settled = await publishSlices(run, moved, slice)
   const published = moved.filter(({ vaultRun }) => !vaultRun.isRefused)
   for (const one of published) {
-    const { vaultRun, ledger, entries } = one
+    const { vaultRun, ledger, entries, requests } = one
+    const { latest } = vaultRun.progress
     const { books } = getProtocol(vaultRun.vault)
     vaultRun.progress = {
       ...vaultRun.progress,
@@ -89,8 +85,8 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
       timestamp: slice.timestamp,
       ledger,
       ...settled.get(vaultRun),
-      ...(vaultRun.progress.latest && { latest: listLatestNotices(vaultRun.progress, slice.through) }),
-      ...(opensAsked(vaultRun.vault, entries) && { hasAsked: true }),
+      ...(latest && { latest: latest.filter(({ blockNumber }) => blockNumber > slice.through) }),
+      ...(requests.isAsked && requests.opened.length > 0 && { hasAsked: true }),
       ...addPrices(vaultRun.progress, pricesOf(one), slice.through),
     }
     done.entries += entries.length
@@ -108,9 +104,4 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
   const noisy = batch.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
   if (noisy && batch.length > 1) separate.add(noisy)
   return through
-}
-
-function opensAsked(vault: VaultOnChain, entries: readonly LedgerEntry[]): boolean {
-  const { books } = getProtocol(vault)
-  return !books.settlement && findOpenRequests(entries, books).opened.length > 0
 }
