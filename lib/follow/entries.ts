@@ -41,14 +41,15 @@ type Group = {
 }
 
 /**
- * Account's deposits and withdrawals in a vault. `ids` has the ids of all. `deposits` and `withdrawals` have the
- * webhook payloads by id; they are absent if the account's amounts could not be read.
+ * Account's deposits and withdrawals in a vault. `ids` has the ids of all. `entries` has the webhook payloads by id; it
+ * is absent if the account's amounts could not be read.
  */
 type AccountEvents = {
   readonly ids: ReadonlySet<string>
-  readonly deposits?: ReadonlyMap<string, ReturnType<typeof buildDepositEntry>>
-  readonly withdrawals?: ReadonlyMap<string, ReturnType<typeof buildWithdrawalEntry>>
+  readonly entries?: ReadonlyMap<string, Payload>
 }
+
+type Payload = ReturnType<typeof buildDepositEntry> | ReturnType<typeof buildWithdrawalEntry>
 
 /**
  * Returns a function that adds to webhook events the deposit or withdrawal that they concern, as of a block. The
@@ -107,29 +108,13 @@ function nameOf({ address }: VaultOnChain, account: Address): string {
 function withEntry(notice: Notice, shown: AccountEvents | undefined, lowest: number): Notice {
   if (!isEntryNotice(notice)) return notice
   const id = getEntryId(notice)
+  const entry = (id && shown?.entries?.get(id)) || null
+  const isKnown = entry !== null || (id !== null && shown?.ids.has(id) === false)
+  const isReverted = notice.type === 'deposit.reverted' || notice.type === 'withdrawal.reverted'
+  const unknownId = 'depositId' in notice.data ? { depositId: null } : { withdrawalId: null }
   const version = Math.max(notice.data.version, lowest)
-  const deposit = { depositId: id, entry: (id && shown?.deposits?.get(id)) || null, version }
-  const withdrawal = { withdrawalId: id, entry: (id && shown?.withdrawals?.get(id)) || null, version }
-  const isGone = id !== null && shown?.ids.has(id) === false
-  switch (notice.type) {
-    case 'deposit.reverted':
-      return { ...notice, data: { ...notice.data, ...deposit, depositId: deposit.entry || isGone ? id : null } }
-    case 'withdrawal.reverted':
-      return {
-        ...notice,
-        data: { ...notice.data, ...withdrawal, withdrawalId: withdrawal.entry || isGone ? id : null },
-      }
-    case 'deposit.pending':
-      return { ...notice, data: { ...notice.data, ...deposit } }
-    case 'withdrawal.pending':
-      return { ...notice, data: { ...notice.data, ...withdrawal } }
-    case 'deposit.claimable':
-    case 'deposit.completed':
-    case 'deposit.cancelled':
-      return { ...notice, data: { ...notice.data, ...deposit } }
-    default:
-      return { ...notice, data: { ...notice.data, ...withdrawal } }
-  }
+  // The cast is right: ids of deposits and of withdrawals differ, so the entry is of the event's kind.
+  return { ...notice, data: { ...notice.data, entry, version, ...(isReverted && !isKnown && unknownId) } } as Notice
 }
 
 type Wanted = { readonly vault: VaultOnChain; readonly account: Address; readonly accounts: AccountEntries }
@@ -161,18 +146,14 @@ async function readShown(
     const { annualYield } = await getYield(vault, live.value.sharePrice, toDate(block.timestamp))
     shown.set(nameOf(vault, account), {
       ids,
-      deposits: new Map(
-        buildDeposits(entries, live.value).map((of) => [
-          buildEntryId(of.entry),
-          buildDepositEntry(ofVault, of, annualYield),
-        ]),
-      ),
-      withdrawals: new Map(
-        buildWithdrawals(entries, live.value).map((of) => [
-          buildEntryId(of.entry),
-          buildWithdrawalEntry(ofVault, of, annualYield),
-        ]),
-      ),
+      entries: new Map<string, Payload>([
+        ...buildDeposits(entries, live.value).map(
+          (of) => [buildEntryId(of.entry), buildDepositEntry(ofVault, of, annualYield)] as const,
+        ),
+        ...buildWithdrawals(entries, live.value).map(
+          (of) => [buildEntryId(of.entry), buildWithdrawalEntry(ofVault, of, annualYield)] as const,
+        ),
+      ]),
     })
   })
   return shown
