@@ -49,7 +49,7 @@ export type SendOptions<Message> = {
  * Sends each message as JSON to an SQS queue, with ten messages per request and eight concurrent requests. SQS delivers
  * each message at least once, in any order. Throws if a message was not sent. Other messages may have been sent then.
  */
-export function sendMessages<Message extends object>(
+export async function sendMessages<Message extends object>(
   queueUrl: string,
   messages: readonly Message[],
   { delaySeconds: DelaySeconds = 0, groupOf, client = sqs() }: SendOptions<Message> = {},
@@ -60,7 +60,7 @@ export function sendMessages<Message extends object>(
     DelaySeconds,
     ...(groupOf && { MessageGroupId: groupOf(message) }),
   }))
-  return runConcurrently(inBatches(entries, BATCH), async (batch) => {
+  await runConcurrently(inBatches(entries, BATCH), async (batch) => {
     let unsent = batch
     for (let tries = 0; tries < TRIES; tries += 1) {
       const { Failed = [] } = await client.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: unsent }))

@@ -33,10 +33,14 @@ const MAX_NAMED = 5
  * with the same `writeId`.
  */
 export function createTable(dynamo: Dynamo, table: string) {
-  const writeMany = (writes: readonly BatchWrite[], pauses: readonly number[] = LONG_PAUSES_MS): Promise<void> =>
-    runConcurrently(inBatches(distinct(writes, keyOfWrite), WRITE_BATCH), (batch) =>
+  const writeMany = async (
+    writes: readonly BatchWrite[],
+    pauses: readonly number[] = LONG_PAUSES_MS,
+  ): Promise<void> => {
+    await runConcurrently(inBatches(distinct(writes, keyOfWrite), WRITE_BATCH), (batch) =>
       untilDone(batch, (undone) => dynamo.batchWriteItem({ table, writes: undone }), pauses),
     )
+  }
 
   const changeItem = (key: ItemKey, { changes, when }: Update): Promise<Item | null> => {
     const writeId = randomUUID()

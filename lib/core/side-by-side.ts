@@ -3,16 +3,17 @@ import { setTimeout } from 'node:timers/promises'
 const AT_A_TIME = 8
 
 /**
- * Runs a task for each item, eight at a time, in order. After a failure it starts no further task. Once the running
- * tasks have ended, it throws the first failure.
+ * Runs a task for each item, eight at a time, in order, and returns the results in this order. After a failure it
+ * starts no further task. Once the running tasks have ended, it throws the first failure.
  */
-export async function runConcurrently<T>(tasks: Iterable<T>, run: (task: T) => Promise<void>): Promise<void> {
-  const waiting = [...tasks].values()
+export async function runConcurrently<T, R>(tasks: Iterable<T>, run: (task: T) => Promise<R>): Promise<R[]> {
+  const waiting = [...tasks].entries()
+  const results: R[] = []
   const failures: unknown[] = []
   const worker = async () => {
-    for (const task of waiting) {
+    for (const [index, task] of waiting) {
       try {
-        await run(task)
+        results[index] = await run(task)
       } catch (error) {
         failures.push(error)
       }
@@ -21,6 +22,7 @@ export async function runConcurrently<T>(tasks: Iterable<T>, run: (task: T) => P
   }
   await Promise.all(Array.from({ length: AT_A_TIME }, worker))
   if (failures.length > 0) throw failures[0]
+  return results
 }
 
 /** Returns the result of a promise. Throws if the promise takes longer than `milliseconds`. */

@@ -54,13 +54,12 @@ export function trackOpenRequests(
         ...toBlockFields(snapshot),
       })
       const said = new Map(snapshot.requests.map((one) => [buildRequestName(one), one]))
-      const notices: (readonly Notice[])[] = []
       const waited: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
-      await runConcurrently((await get(snapshot.requests)).entries(), async ([index, request]) => {
+      const notices = await runConcurrently(await get(snapshot.requests), async (request) => {
         const amounts = said.get(buildRequestName(request))
         const entries = await entriesOf(request.account)
         steps.left -= (entries?.length ?? 0) ** 2
-        if (!amounts || steps.left < 0) return
+        if (!amounts || steps.left < 0) return []
         const upTo = entries?.filter(({ blockNumber }) => blockNumber <= snapshot.number)
         const followed = entries?.filter(({ blockNumber }) => blockNumber <= Math.max(through, Number(snapshot.number)))
         const settled = upTo && settleRequest(request, amounts, upTo, followed)
@@ -69,10 +68,10 @@ export function trackOpenRequests(
           ended.set(buildRequestName(request), request)
         if (settled) changed.set(buildRequestName(request), settled.request)
         const found = settled || amounts.claimable > 0n ? buildClaimableNotices(request, settled?.parts, at) : []
-        notices[index] = found
         const seconds = Number(snapshot.timestamp - toSeconds(request.timestamp))
         // The account may have requested more since the snapshot, so the request's timestamp may be later than the snapshot.
         if (found.length > 0 && seconds > 0) waited[request.kind].push(seconds)
+        return found
       })
       return { notices: notices.flat(), waited }
     },

@@ -106,13 +106,12 @@ export async function* findNotices(
       const settled = page.filter(({ requestId }) => requestId > settledId)
       seconds.push(...settled.map(({ timestamp }) => Number(event.location.timestamp - toSeconds(timestamp))))
       if (!isNew(at.blockNumber)) continue
-      const notices: (readonly Notice[])[] = []
       const isNamed = seconds.length <= MAX_NAMED
-      await runConcurrently(settled.entries(), async ([index, request]) => {
+      const notices = await runConcurrently(settled, async (request) => {
         const all = isNamed ? await entriesOf(request.account) : undefined
         const entries = all?.filter((entry) => isBefore(entry, event))
         const parts = entries && listUnclaimedParts(request, entries).filter(isWorth)
-        notices[index] = buildClaimableNotices(request, parts, at, hashes?.get(at.blockNumber))
+        return buildClaimableNotices(request, parts, at, hashes?.get(at.blockNumber))
       })
       yield notices.flat()
     }
@@ -196,15 +195,14 @@ async function listEntryNotices(
   entries: readonly LedgerEntry[],
   { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,
 ): Promise<Notice[]> {
-  const notices: (readonly Notice[])[] = []
-  await runConcurrently(entries.entries(), async ([index, entry]) => {
+  const notices = await runConcurrently(entries, async (entry) => {
     const all = needsEarlierEntries(entry) ? await entriesOf(entry.account) : []
     const before = all?.slice(0, Math.max(0, all.indexOf(entry)))
     steps.left -= (before?.length ?? 0) ** 2
     const known = steps.left < 0 ? undefined : before
     const estimate = estimateSettlement(waits[entry.kind === 'deposit' ? 'deposit' : 'withdrawal'])
     const unreported = (known && (await requests?.findUnreported(entry, known))) ?? []
-    notices[index] = [...unreported, ...buildEntryNotices(entry, known, estimate, hashes?.get(entry.blockNumber))]
+    return [...unreported, ...buildEntryNotices(entry, known, estimate, hashes?.get(entry.blockNumber))]
   })
   return notices.flat()
 }

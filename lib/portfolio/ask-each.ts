@@ -20,14 +20,12 @@ export async function fetchWithinDeadline<Question, T>(
     isLate = true
     late.resolve(tooLate)
   }, LIMIT_MS)
-  const outcomes: (Question & { readonly result: Result<T> })[] = []
   try {
-    await runConcurrently(questions, async (question) => {
+    return await runConcurrently(questions, async (question) => {
       const result = isLate ? tooLate : await Promise.race([toResult(ask(question)), late.promise])
-      outcomes.push({ ...question, result })
+      return { ...question, result }
     })
   } finally {
     clearTimeout(timer)
   }
-  return outcomes
 }

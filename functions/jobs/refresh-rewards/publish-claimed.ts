@@ -1,4 +1,4 @@
-import { type Address, toEventSelector } from 'viem'
+import { toEventSelector } from 'viem'
 import { buildEntryId } from '../../../lib/activity/ledger-entry.ts'
 import { decodeLog } from '../../../lib/chain/decode.ts'
 import { readFinalBlock } from '../../../lib/chain/finality.ts'
@@ -48,10 +48,10 @@ export async function publishRewardClaims(
     // The contract emits this event even for a claim of zero tokens. Such claims are left out.
     return event?.eventName === 'Claimed' && event.args.amount > 0n ? [{ log, ...event.args }] : []
   })
-  const clients = new Map<Address, readonly string[]>()
-  await runConcurrently(new Set(claims.map(({ user }) => user)), async (user) => {
-    clients.set(user, await watchedAccounts.listClients(chainId, user))
-  })
+  const users = new Set(claims.map(({ user }) => user))
+  const clients = new Map(
+    await runConcurrently(users, async (user) => [user, await watchedAccounts.listClients(chainId, user)] as const),
+  )
   const watched = claims.filter(({ user }) => clients.get(user)?.length)
   const timeOf = await readTimestamps(
     reader.request,
