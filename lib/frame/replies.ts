@@ -1,15 +1,5 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
-import { type AppError, type ErrorCode, type ErrorDetail, getErrorDefinition } from '../core/errors.ts'
-
-type ErrorBody = {
-  success: false
-  statusCode: number
-  error: string
-  code: ErrorCode
-  message: string
-  requestId: string
-  details?: readonly ErrorDetail[]
-}
+import { type AppError, getErrorDefinition } from '../core/errors.ts'
 
 /** Builds an HTTP reply with a JSON body. The reply has no body if `body` is undefined. */
 export function jsonReply(
@@ -24,7 +14,7 @@ export function jsonReply(
 /** Builds the HTTP reply of an error. All errors have the same fields in the body. */
 export function errorReply(error: AppError, requestId: string): APIGatewayProxyStructuredResultV2 {
   const { status, error: text, message, retryAfterSeconds } = getErrorDefinition(error.code)
-  const body: ErrorBody = {
+  const body = {
     success: false,
     statusCode: status,
     error: text,
