@@ -6,7 +6,6 @@ import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { VaultKey } from '../vaults/vault.ts'
 import { publishNotices } from '../webhooks/append.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { findLatestEventClients } from '../webhooks/latest.ts'
 import { refreshVaults } from './refresh-vaults.ts'
 import type { RunReport } from './report.ts'
 import type { RunServices } from './run.ts'
@@ -14,8 +13,8 @@ import { watchPins } from './watch-pins.ts'
 
 type ShardServices = Pick<RunServices, 'records' | 'prices' | 'openRequests' | 'states' | 'getYield' | 'now'> &
   Pick<Parameters<typeof watchPins>[0], 'pinStore'> &
-  Parameters<typeof publishNotices>[0] &
-  Parameters<typeof findLatestEventClients>[0] & {
+  Parameters<typeof publishNotices>[0] & {
+    readonly webhooks: { readonly listLatestClients: () => Promise<ReadonlySet<string>> }
     readonly getReader: (chainId: number) => ChainReader
     readonly findClients: FindClients
     readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -98,9 +97,10 @@ async function findVaultsWithLatest(
   { findClients, webhooks }: Pick<ShardServices, 'findClients' | 'webhooks'>,
   vaults: readonly VaultOnChain[],
 ): Promise<ReadonlySet<Address>> {
-  const wanting = await findLatestEventClients({ webhooks }, async () => vaults.flatMap(await findClients(vaults)))
-  if (wanting.size === 0) return new Set()
+  const candidates = await webhooks.listLatestClients()
+  if (candidates.size === 0) return new Set()
   const clientsOf = await findClients(vaults)
-  const wanted = vaults.filter((vault) => clientsOf(vault).some((id) => wanting.has(id)))
-  return new Set(wanted.map(({ address }) => address))
+  const registered = await webhooks.listOf([...new Set(vaults.flatMap(clientsOf)).intersection(candidates)])
+  const wantsLatest = (id: string) => registered.get(id)?.some(({ finality }) => finality === 'latest') === true
+  return new Set(vaults.filter((vault) => clientsOf(vault).some(wantsLatest)).map(({ address }) => address))
 }
