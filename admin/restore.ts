@@ -48,10 +48,8 @@ export function createItemsRestorer({ dynamo, nameOf, now, say }: RestoreService
         Item,
         items.map(({ pk, sk }) => ({ pk, sk })),
       )
-      const present = new Map(ownItems.map((item) => [`${item.pk} ${item.sk}`, item]))
-      const stored = (item: z.output<typeof Item>) => present.get(`${item.pk} ${item.sk}`)
-      const missing = items.filter((item) => !stored(item))
-      const different = items.filter((item) => stored(item) && !isDeepStrictEqual(stored(item), item))
+      const missing = items.filter((_, index) => !ownItems[index])
+      const different = items.filter((item, index) => ownItems[index] && !isDeepStrictEqual(ownItems[index], item))
       if (isConfirmed) await own.putMany(isReplaced ? [...missing, ...different] : missing)
       sum = {
         items: sum.items + items.length,

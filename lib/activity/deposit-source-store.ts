@@ -5,7 +5,6 @@ import type { DepositLocation, LedgerEntry } from '../protocols/ledger-entry.ts'
 import { buildEntryId } from './ledger-entry.ts'
 
 const Item = z.object({ source: DepositSource })
-const StoredItem = Item.extend({ pk: z.string() })
 
 /** Creates the store of the source transactions that caused cross-chain deposits. A source is stored once it is final. */
 export function depositSourceStore(table: Table) {
@@ -20,9 +19,9 @@ export function depositSourceStore(table: Table) {
      * Sends the table one request per 100 deposits.
      */
     async list(deposits: readonly LedgerEntry[]): Promise<(deposit: DepositLocation) => DepositSource | undefined> {
-      const items = await table.getMany(StoredItem, deposits.map(itemKey))
-      const sources = new Map(items.map(({ pk, source }) => [pk, source]))
-      return (deposit) => sources.get(itemKey(deposit).pk)
+      const items = await table.getMany(Item, deposits.map(itemKey))
+      const sources = new Map(deposits.map((deposit, index) => [buildEntryId(deposit), items[index]?.source]))
+      return (deposit) => sources.get(buildEntryId(deposit))
     },
   }
 }

@@ -1,5 +1,3 @@
-import * as z from 'zod'
-import type { ItemKey } from '../aws/requests.ts'
 import { buildItem, type Table } from '../aws/table.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
@@ -23,8 +21,6 @@ type OpenRange = {
   readonly most: number
 }
 
-const Stored = OpenRequest.extend({ pk: z.string(), sk: z.string() })
-
 /**
  * Creates the store of requests that wait for their settlement. An account's requests with one id are one item, because
  * the vault settles them together. A settlement or a cancellation deletes the item.
@@ -33,7 +29,9 @@ export function openRequestsStore(table: Table) {
   return {
     async record(changes: readonly RequestChanges[]): Promise<void> {
       const requested = changes.filter(({ isAsked }) => isAsked)
-      const known = await getKnown(requested.flatMap(({ vault, opened }) => opened.map((one) => itemKey(vault, one))))
+      const keys = requested.flatMap(({ vault, opened }) => opened.map((one) => itemKey(vault, one)))
+      const stored = await table.getMany(OpenRequest, keys)
+      const known = new Map(keys.map(({ pk, sk }, index) => [`${pk} ${sk}`, stored[index]]))
       const opened = changes.flatMap(({ vault, opened }) =>
         opened.map((request) => {
           const key = itemKey(vault, request)
@@ -55,7 +53,11 @@ export function openRequestsStore(table: Table) {
 
     /** Gets the requests with these keys that are still waiting, in no particular order. */
     async get(vault: VaultKey, requests: readonly RequestKey[]): Promise<OpenRequest[]> {
-      return [...(await getKnown(requests.map((request) => itemKey(vault, request)))).values()]
+      const found = await table.getMany(
+        OpenRequest,
+        requests.map((request) => itemKey(vault, request)),
+      )
+      return found.filter((request) => request !== undefined)
     },
 
     async putSnapshot(vault: VaultKey, snapshot: Snapshot): Promise<void> {
@@ -81,11 +83,6 @@ export function openRequestsStore(table: Table) {
       if (requests.length >= most) break
     }
     return requests.slice(0, most)
-  }
-
-  async function getKnown(keys: readonly ItemKey[]): Promise<ReadonlyMap<string, OpenRequest>> {
-    const items = await table.getMany(Stored, keys)
-    return new Map(items.map(({ pk, sk, ...request }) => [`${pk} ${sk}`, request]))
   }
 }
 export type OpenRequestsStore = ReturnType<typeof openRequestsStore>

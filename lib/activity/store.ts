@@ -74,8 +74,6 @@ export function initialProgress({ firstBlock }: Pick<Vault, 'firstBlock'>): Vaul
 /** A vault, and its new events to record. */
 export type VaultRecords = Pick<EventsWithEntries, 'events'> & { readonly vault: VaultOnChain }
 
-const ProgressItem = VaultProgress.extend({ pk: z.string() })
-
 /**
  * Creates the store of vaults' recorded events. Events are final, and equal events make equal items under equal keys. A
  * repeated write therefore changes nothing, and batches need no condition.
@@ -85,14 +83,10 @@ export function recordsStore(table: Table) {
    * Gets the stored recording progress of these vaults, in order; undefined for a vault without recorded events. A read
    * with `isConsistent: false` costs half, but may miss the last writes.
    */
-  async function getProgress(
+  const getProgress = (
     vaults: readonly VaultKey[],
     options: { readonly isConsistent?: boolean } = {},
-  ): Promise<(VaultProgress | undefined)[]> {
-    const items = await table.getMany(ProgressItem, vaults.map(progressKey), options)
-    const found = new Map(items.map(({ pk, ...progress }) => [pk, progress]))
-    return vaults.map((vault) => found.get(vaultPartition(vault)))
-  }
+  ): Promise<(VaultProgress | undefined)[]> => table.getMany(VaultProgress, vaults.map(progressKey), options)
 
   return {
     /** Records events of vaults. After an error, only some of the events may be recorded. */

@@ -95,27 +95,27 @@ export function createTable(dynamo: Dynamo, table: string) {
     },
 
     /**
-     * Returns the existing items of these keys, in any order. Each request reads 100 keys, and eight requests run
-     * concurrently. Throws if DynamoDB has not processed all keys after retries for 0.4 s.
+     * Returns the items of these keys, in their order; undefined for a key without an item. Each request reads 100 keys,
+     * and eight requests run concurrently. Throws if DynamoDB has not processed all keys after retries for 0.4 s.
      */
     async getMany<S extends z.ZodType>(
       schema: S,
       keys: readonly ItemKey[],
       { isConsistent = true }: ReadOptions = {},
-    ): Promise<z.output<S>[]> {
-      const found: Item[] = []
+    ): Promise<(z.output<S> | undefined)[]> {
+      const found = new Map<string, z.output<S>>()
       await runConcurrently(inBatches(distinct(keys, textOf), READ_BATCH), (batch) =>
         untilDone(
           batch,
           async (wanted) => {
             const { items, undone } = await dynamo.batchGetItem({ table, keys: wanted, isConsistent })
-            found.push(...items)
+            for (const item of items) found.set(textOf(item), parseItem(schema, item))
             return undone
           },
           SHORT_PAUSES_MS,
         ),
       )
-      return parseItem(z.array(schema), found)
+      return keys.map((key) => found.get(textOf(key)))
     },
 
     getPage,

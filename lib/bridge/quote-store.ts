@@ -25,7 +25,7 @@ export function quotesStore(table: Table) {
       if (terms.length === 0) return []
       const keys = terms.map((one) => quoteKey(sourceChainId, one))
       const items = await table.getMany(QuoteItem, keys, { isConsistent: false })
-      return items.map(({ quote }) => quote)
+      return items.flatMap((item) => item?.quote ?? [])
     },
 
     /** Lists the quotes issued on a chain in the last two hours, newest first, at most `limit`. `now` is in epoch milliseconds. */

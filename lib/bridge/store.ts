@@ -38,7 +38,7 @@ export function transfersStore(table: Table) {
     async getMany(keys: readonly TransferKey[]): Promise<RecordedTransfer[]> {
       if (keys.length === 0) return []
       const found = await table.getMany(KeyedItem, keys.map(itemKey))
-      return keys.flatMap(({ relayHash }) => found.find(({ key }) => key.relayHash === relayHash) ?? [])
+      return found.filter((one) => one !== undefined)
     },
 
     getSent: async (key: HashKey): Promise<SourceHashRecord | undefined> =>

@@ -87,11 +87,12 @@ export function sharedCache({
 
   async function read(keys: readonly CacheKey<unknown>[]): Promise<CachedAnswers> {
     const entries = await table.getMany(keys.map(nameOf))
-    const answers = keys.map((key): [string, CachedAnswer<unknown> | undefined] => [
-      nameOf(key),
-      parseAnswer(key, entries.get(nameOf(key))?.answer),
-    ])
-    return new Map(answers.flatMap(([name, answer]) => (answer ? [[name, answer]] : [])))
+    return new Map(
+      keys.flatMap((key, index): [string, CachedAnswer<unknown>][] => {
+        const answer = parseAnswer(key, entries[index]?.answer)
+        return answer ? [[nameOf(key), answer]] : []
+      }),
+    )
   }
   const memory = cacheMemory({ read, now })
 

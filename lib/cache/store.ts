@@ -33,7 +33,6 @@ const CacheEntry = z.object({
 /** Stored cache entry of one key. */
 export type CacheEntry = z.output<typeof CacheEntry>
 const Expiring = CacheEntry.extend({ expiresAt: z.number() })
-const Item = CacheEntry.extend({ pk: z.string() })
 
 const SORT_KEY = 'ANSWER'
 const UNANSWERED_SECONDS = HOUR
@@ -45,11 +44,9 @@ export function cacheStore(table: Table) {
     get: async (key: string): Promise<CacheEntry> =>
       (await table.get(CacheEntry, keyOf(key), { isConsistent: false })) ?? {},
 
-    /** Returns the existing cache entries of these keys. One request reads at most 100 keys. */
-    async getMany(keys: readonly string[]): Promise<Map<string, CacheEntry>> {
-      const items = await table.getMany(Item, keys.map(keyOf), { isConsistent: false })
-      return new Map(items.map((item) => [item.pk, item]))
-    },
+    /** Returns the cache entries of these keys, in their order; undefined for a key without one. One request reads at most 100 keys. */
+    getMany: (keys: readonly string[]): Promise<(CacheEntry | undefined)[]> =>
+      table.getMany(CacheEntry, keys.map(keyOf), { isConsistent: false }),
 
     /** Replaces the cache entry of a key with this response. DynamoDB may delete the entry from `expiresAt` (seconds since 1970) on. */
     async put(key: string, answer: NonNullable<CacheEntry['answer']>, expiresAt: number): Promise<void> {

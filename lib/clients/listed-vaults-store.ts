@@ -9,7 +9,6 @@ import { type VaultKey, vaultPartition } from '../vaults/vault.ts'
 
 const Keyed = z.looseObject({ pk: z.string(), sk: z.string() })
 const VaultClients = z.object({ clients: z.set(z.string()) })
-const VaultClientsItem = VaultClients.extend({ pk: z.string() })
 
 /** Range of addresses, ordered as numbers. `from` and `to` are inclusive. */
 export type AddressRange = { readonly from: Address; readonly to: Address }
@@ -35,9 +34,8 @@ export function listedVaultsStore(table: Table) {
 
     /** Returns a list of client ids for each vault, in the order of the vaults. Each request reads 100 vaults. */
     async listClientsOf(vaults: readonly VaultKey[]): Promise<(readonly string[])[]> {
-      const items = await table.getMany(VaultClientsItem, vaults.map(vaultClientsKey))
-      const found = new Map(items.map(({ pk, clients }) => [pk, [...clients].toSorted()]))
-      return vaults.map((vault) => found.get(vaultClientsKey(vault).pk) ?? [])
+      const items = await table.getMany(VaultClients, vaults.map(vaultClientsKey))
+      return items.map((item) => [...(item?.clients ?? [])].toSorted())
     },
   }
 }

@@ -44,11 +44,8 @@ export function watchedStore(table: Table) {
      */
     async watch(keys: readonly WatchedAccountKey[], now: number): Promise<void> {
       const known = await table.getMany(WatchedAccount, keys.map(itemKey), { isConsistent: false })
-      const isRecent = ({ chainId, account }: WatchedAccountKey) =>
-        known.some((one) => one.chainId === chainId && one.account === account && one.seenAt > now - DAY_MS)
-      await Promise.all(
-        keys.filter((key) => !isRecent(key)).map((key) => table.write(itemKey(key), changesOf(key, now))),
-      )
+      const unseen = keys.filter((_, index) => (known[index]?.seenAt ?? 0) <= now - DAY_MS)
+      await Promise.all(unseen.map((key) => table.write(itemKey(key), changesOf(key, now))))
     },
 
     /**

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { all, is, missing, remove, set } from '../aws/conditions.ts'
 import { buildItem, type Table } from '../aws/table.ts'
 import { StoredBlock } from '../chain/blocks.ts'
@@ -7,17 +6,11 @@ import { Amount, Timestamp } from '../core/codecs.ts'
 import { Pin } from './pin.ts'
 import { type VaultKey, vaultPartition } from './vault.ts'
 
-const Item = Pin.extend({ pk: z.string() })
-
 /** Returns the store of pins, the approved code addresses and price of each vault. One item per vault serves all API clients. */
 export function pinStore(table: Table) {
   return {
     /** Returns the pins (approved code and price) of these vaults, in the same order; undefined for a vault without a pin. */
-    async get(vaults: readonly VaultKey[]): Promise<(Pin | undefined)[]> {
-      const items = await table.getMany(Item, vaults.map(pinKey))
-      const byKey = new Map(items.map(({ pk, ...pin }) => [pk, pin]))
-      return vaults.map((vault) => byKey.get(vaultPartition(vault)))
-    },
+    get: (vaults: readonly VaultKey[]): Promise<(Pin | undefined)[]> => table.getMany(Pin, vaults.map(pinKey)),
 
     /** Stores a vault's pin (approved code and price). Returns false if the vault already has a pin. */
     add: (vault: VaultKey, pin: Pin): Promise<boolean> => table.add(Pin, pinKey(vault), pin),

@@ -23,8 +23,6 @@ export const StoredPrice = z.object({
 })
 export type StoredPrice = z.output<typeof StoredPrice>
 
-const DayItem = StoredPrice.extend({ pk: z.string(), sk: z.string() })
-
 const PREFIXES = { hour: 'PRICE#', day: 'DAY#' } as const satisfies Record<PriceInterval, string>
 
 /**
@@ -59,13 +57,9 @@ export function priceStore(table: Table) {
      * Returns each vault's first stored price of the UTC day that contains the time `at` (seconds since 1970), in the
      * given order; undefined if there is none.
      */
-    async getDays(
-      days: readonly { readonly vault: VaultKey; readonly at: bigint }[],
-    ): Promise<(PricePoint | undefined)[]> {
+    getDays(days: readonly { readonly vault: VaultKey; readonly at: bigint }[]): Promise<(PricePoint | undefined)[]> {
       const keys = days.map(({ vault, at }) => ({ pk: vaultPartition(vault), sk: sortKey('day', at) }))
-      const items = await table.getMany(DayItem, keys, { isConsistent: false })
-      const found = new Map(items.map((item) => [`${item.pk} ${item.sk}`, item]))
-      return keys.map(({ pk, sk }) => found.get(`${pk} ${sk}`))
+      return table.getMany(StoredPrice, keys, { isConsistent: false })
     },
   }
 }

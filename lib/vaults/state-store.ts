@@ -7,7 +7,6 @@ import type { VaultKey } from './vault.ts'
 import { vaultPartition } from './vault.ts'
 
 const Item = z.object({
-  pk: z.string(),
   state: VaultState,
   ...StateAsOf.omit({ stale: true }).shape,
   told: Evidence.pick({ blockHash: true, nodes: true }).optional(),
@@ -19,17 +18,17 @@ export function stateStore(table: Table) {
     /** Returns the last recorded states of these vaults, in their order; undefined for a vault without one. */
     async get(vaults: readonly VaultKey[]): Promise<(RecordedState | undefined)[]> {
       const items = await table.getMany(Item, vaults.map(stateKey))
-      const byKey = new Map(items.map(({ pk, state, told, ...asOf }) => [pk, { state, asOf, told }]))
-      return vaults.map((vault) => byKey.get(vaultPartition(vault)))
+      return items.map((item) => {
+        if (!item) return undefined
+        const { state, told, ...asOf } = item
+        return { state, asOf, told }
+      })
     },
 
     /** Replaces stored states. The caller must ensure that the new states are newer than the stored ones. */
     async record(states: readonly (readonly [VaultKey, RecordedState])[]): Promise<void> {
       await table.putMany(
-        states.map(([vault, { state, asOf, told }]) => {
-          const key = stateKey(vault)
-          return buildItem(Item, key, { pk: key.pk, state, ...asOf, told })
-        }),
+        states.map(([vault, { state, asOf, told }]) => buildItem(Item, stateKey(vault), { state, ...asOf, told })),
       )
     },
   }

@@ -9,8 +9,8 @@ import { attemptsKey } from './store.ts'
 import type { WebhookKey } from './webhook.ts'
 
 /** Delivery attempts of a webhook as stored. `version` changes with each write. */
-const Stored = z.object({ pk: z.string(), sk: z.string(), version: z.string(), attempts: Attempts })
-export type StoredAttempts = Pick<z.output<typeof Stored>, 'version' | 'attempts'>
+const Stored = z.object({ version: z.string(), attempts: Attempts })
+export type StoredAttempts = z.output<typeof Stored>
 
 /** Milliseconds that delivery attempts are kept after the last write. By then the log has deleted all events that they name. */
 const KEPT_MS = 40 * DAY_MS
@@ -22,14 +22,8 @@ const KEPT_MS = 40 * DAY_MS
 export function attemptsStore(table: Table) {
   return {
     /** Returns the delivery attempts of each webhook; undefined for a webhook without failures. */
-    async list(webhooks: readonly WebhookKey[]): Promise<(StoredAttempts | undefined)[]> {
-      const items = await table.getMany(Stored, webhooks.map(attemptsKey))
-      const byKey = new Map(items.map((item) => [`${item.pk} ${item.sk}`, item]))
-      return webhooks.map((webhook) => {
-        const { pk, sk } = attemptsKey(webhook)
-        return byKey.get(`${pk} ${sk}`)
-      })
-    },
+    list: (webhooks: readonly WebhookKey[]): Promise<(StoredAttempts | undefined)[]> =>
+      table.getMany(Stored, webhooks.map(attemptsKey)),
 
     /**
      * Writes a webhook's delivery attempts. Returns false if another run has written them since they were read. `now`

@@ -56,13 +56,11 @@ const Compressed = z.codec(z.instanceof(Uint8Array), Events, {
 const Page = z.object({ events: Compressed, expiresAt: EpochSeconds })
 type Page = z.output<typeof Page>
 
-const Mark = z.object({ sk: z.string() })
-const NewMark = z.object({ expiresAt: EpochSeconds })
+const Mark = z.object({ expiresAt: EpochSeconds })
 
 /** End of a client's log: the sequence number of the next event, and that of the last event whose messages are queued. */
 export const Head = z.object({ next: z.number().int(), queued: z.number().int() })
 export type Head = z.output<typeof Head>
-const StoredHead = Head.extend({ pk: z.string() })
 
 /**
  * Range of events to list, after the sequence number `after`. `now` is in epoch milliseconds. `last` is a sequence
@@ -115,10 +113,10 @@ export function eventLogStore(table: Table) {
   }
 
   return {
-    /** Returns the end (`Head`) of each client's log, by client id. The map lacks clients without events. */
-    async getHeads(clientIds: readonly string[]): Promise<Map<string, Head>> {
-      const heads = await table.getMany(StoredHead, clientIds.map(headKey))
-      return new Map(heads.map(({ pk, ...head }) => [pk.slice(clientPartition('').length), head]))
+    /** Returns the end (`Head`) of each client's log, by client id; undefined for a client without events. */
+    async getHeads(clientIds: readonly string[]): Promise<Map<string, Head | undefined>> {
+      const heads = await table.getMany(Head, clientIds.map(headKey))
+      return new Map(clientIds.map((clientId, index) => [clientId, heads[index]]))
     },
 
     /** Returns the ids of those events that are already in the log. */
@@ -127,7 +125,7 @@ export function eventLogStore(table: Table) {
         Mark,
         events.map(({ clientId, id }) => markKey(clientId, id)),
       )
-      return new Set(marks.map(({ sk }) => sk.slice(MARK.length)))
+      return new Set(events.flatMap(({ id }, index) => (marks[index] ? id : [])))
     },
 
     /** Records that messages are queued for all events up to a sequence number. */
@@ -145,7 +143,7 @@ export function eventLogStore(table: Table) {
       const keys = new Map(wanted.map(({ page }) => [page, pageKey(clientId, page)]))
       const found = await table.getMany(Page, [...keys.values()])
       const sequences = new Set(wanted.map(({ sequence }) => sequence))
-      return found.flatMap(({ events }) => events.filter(({ sequence }) => sequences.has(sequence)))
+      return found.flatMap((page) => page?.events.filter(({ sequence }) => sequences.has(sequence)) ?? [])
     },
 
     /** Lists at most `limit` unexpired events, or 1 MB, after a sequence number, in order. `after` is 0 for the log's beginning. */
@@ -191,7 +189,7 @@ export function appendingLogStore(table: TransactingTable) {
           when: next === 1 ? missing('pk') : is('next', '=', next),
         },
         { put: page, when: missing('pk') },
-        ...numbered.map(({ id }) => ({ put: buildItem(NewMark, markKey(clientId, id), marked), when: missing('pk') })),
+        ...numbered.map(({ id }) => ({ put: buildItem(Mark, markKey(clientId, id), marked), when: missing('pk') })),
       ])
       if (refused.length === 0) {
         return { appended: numbered.map((event) => ({ sequence: event.sequence, page: next, event })) }
@@ -225,13 +223,12 @@ function byteLength(encoded: z.input<typeof WebhookEvent>): number {
   return Buffer.byteLength(JSON.stringify(encoded))
 }
 
-const MARK = 'EVENT#'
 /** Number of digits of a sequence number in a key. Twelve digits are enough for 3 years of 10,000 events a second. */
 const SEQUENCE_DIGITS = 12
 const LAST_SEQUENCE = 10 ** SEQUENCE_DIGITS - 1
 
 function markKey(clientId: string, id: string) {
-  return { pk: clientPartition(clientId), sk: `${MARK}${id}` }
+  return { pk: clientPartition(clientId), sk: `EVENT#${id}` }
 }
 
 function headKey(clientId: string) {

@@ -9,7 +9,6 @@ const TRIES = 10
 
 const LatestItem = z.object({ clients: z.set(z.string()) })
 const Item = z.object({ webhooks: z.record(z.string(), Webhook) })
-const StoredItem = Item.extend({ pk: z.string() })
 
 /**
  * Store of the clients' webhooks, one item per client. Reads are consistent. Methods throw if the table cannot be reached or an item does
@@ -20,8 +19,7 @@ export function webhooksStore(table: Table) {
     table.update(testKey(clientId), { changes: [set('testingUntil', until)], when })
 
   const list = async (clientId: string): Promise<Webhook[]> => {
-    const item = await table.get(Item, webhooksKey(clientId))
-    return item ? sorted(item) : []
+    return sorted(await table.get(Item, webhooksKey(clientId)))
   }
 
   const find = async ({ clientId, webhookId }: WebhookKey): Promise<Webhook | undefined> =>
@@ -41,10 +39,10 @@ export function webhooksStore(table: Table) {
     /** Lists a client's webhooks, oldest first. */
     list,
 
-    /** Lists the webhooks of these clients, by client id. The map lacks clients without webhooks. */
+    /** Lists the webhooks of these clients, by client id. */
     async listOf(clientIds: readonly string[]): Promise<Map<string, Webhook[]>> {
-      const items = await table.getMany(StoredItem, clientIds.map(webhooksKey))
-      return new Map(items.map((item) => [item.pk.slice(CLIENT.length), sorted(item)]))
+      const items = await table.getMany(Item, clientIds.map(webhooksKey))
+      return new Map(clientIds.map((clientId, index) => [clientId, sorted(items[index])]))
     },
 
     /** Lists the clients that have ever registered a webhook for events that are not final yet. */
@@ -112,11 +110,9 @@ export type WebhooksStore = ReturnType<typeof webhooksStore>
 /** Key of the item that lists clients with webhooks for events that are not final. The item has room for 25,000 clients (400 KB). */
 const LATEST_KEY = { pk: 'LATEST', sk: 'CLIENTS' }
 
-const CLIENT = 'CLIENT#'
-
 /** Returns the partition key of a client's webhooks and events. */
 export function clientPartition(clientId: string): string {
-  return `${CLIENT}${clientId}`
+  return `CLIENT#${clientId}`
 }
 
 /** Returns the key of the item with a webhook's delivery attempts. */
@@ -132,6 +128,6 @@ function webhooksKey(clientId: string) {
   return { pk: clientPartition(clientId), sk: 'WEBHOOKS' }
 }
 
-function sorted({ webhooks }: z.output<typeof Item>): Webhook[] {
-  return Object.values(webhooks).sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
+function sorted(item: z.output<typeof Item> | undefined): Webhook[] {
+  return Object.values(item?.webhooks ?? {}).sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime())
 }

@@ -192,20 +192,17 @@ export function describeTable(open: () => Opened | Promise<Opened>): void {
       expect(await table.get(Anything, KEY)).toEqual({ ...KEY, counted: 8, expiresAt: 61 })
     })
 
-    test('reads each existing item of many keys once', async ({ opened: { table } }) => {
+    test('reads the items of many keys in their order', async ({ opened: { table } }) => {
       await table.putMany(keys(130))
       const items = await table.getMany(Anything, [...keys(140), ...keys(10)])
-      expect(items.map(({ sk }) => sk).toSorted()).toEqual(
-        keys(130)
-          .map(({ sk }) => sk)
-          .toSorted(),
-      )
+      expect(items).toEqual([...keys(130), ...Array.from({ length: 10 }), ...keys(10)])
     })
 
     test('reads again what a batch left undone', async ({ opened: { table } }) => {
       const text = TEXT.repeat(390_000)
       await table.putMany(keys(10).map((key) => ({ ...key, text })))
-      expect(await table.getMany(Anything, keys(10))).toHaveLength(10)
+      const found = await table.getMany(Anything, keys(10))
+      expect(found.map((item) => item?.sk)).toEqual(keys(10).map(({ sk }) => sk))
     })
 
     test('writes the last of items with the same key, and deletes many', async ({ opened: { table } }) => {
