@@ -15,8 +15,6 @@ import {
   shardServices,
   transfers,
 } from '../../../lib/services.ts'
-import { publishNotices } from '../../../lib/webhooks/append.ts'
-import type { Notice } from '../../../lib/webhooks/event.ts'
 import { contract } from './contract.ts'
 import { findTransfers } from './find-transfers.ts'
 import { followTransfers } from './follow-transfers.ts'
@@ -29,20 +27,18 @@ type ChainServices = Omit<Parameters<typeof recordShard>[0], 'findClients'> &
 const TRANSFERS_SHARE = 1 / 3
 
 export function refreshChain(dependencies: ChainServices, { maxInShard }: { readonly maxInShard?: number } = {}) {
-  const { listedVaults, transfers, enqueueShards, now } = dependencies
+  const { listedVaults, relistVaults, enqueueShards, now } = dependencies
   return async ({ chainId }: { chainId: number }, { remainingMs }: { remainingMs: () => number }) => {
     const begun = now()
     const usable = Math.max(0, remainingMs() - LAST_WRITES_MS)
     await findTransfers(dependencies, chainId)
     const until = begun + usable * TRANSFERS_SHARE
     const { ended, ...followed } = await followTransfers(dependencies, chainId, until)
-    await relist(dependencies)
+    // A failure to add vaults that are missing from the stored list is only logged, so the run continues.
+    await relistVaults().catch((error: unknown) => logger.error('vaults not listed again', { reason: String(error) }))
     const vaults = await listedVaults.list(chainId)
     const findClients = createClientsFinder(listedVaults)
-    const publishTo = async (notices: readonly Notice[], of: (notice: Notice) => readonly string[]) => {
-      await publishNotices(dependencies, notices, of)
-    }
-    const unreported = await publishTransfers({ findClients, transfers, publish: publishTo, now }, chainId, ended)
+    const unreported = await publishTransfers({ ...dependencies, findClients }, chainId, ended)
     if (vaults.length === 0)
       return { chainId, outcome: 'no vaults' as const, ...followed, unreportedVaults: unreported }
 
@@ -57,15 +53,6 @@ export function refreshChain(dependencies: ChainServices, { maxInShard }: { read
     const report = await recordShard({ ...dependencies, findClients }, { chainId, vaults }, begun + usable)
     const unreportedVaults = report.unreportedVaults + unreported
     return { chainId, outcome: 'refreshed' as const, ...followed, ...report, unreportedVaults }
-  }
-}
-
-/** Adds vaults that are missing from the chain's stored list. A failure is only logged, so the run continues. */
-async function relist({ relistVaults }: Pick<ChainServices, 'relistVaults'>): Promise<void> {
-  try {
-    await relistVaults()
-  } catch (error) {
-    logger.error('vaults not listed again', { reason: String(error) })
   }
 }
 

@@ -7,6 +7,7 @@ import { logger } from '../../../lib/core/logger.ts'
 import { DAY_MS } from '../../../lib/core/time.ts'
 import { publishGroups } from '../../../lib/follow/publish-notices.ts'
 import { buildTransferNotices } from '../../../lib/follow/transfer-notices.ts'
+import { publishNotices } from '../../../lib/webhooks/append.ts'
 import type { Notice } from '../../../lib/webhooks/event.ts'
 import { getNextPoll } from './follow-transfers.ts'
 
@@ -18,21 +19,14 @@ const NEWS_MS = 7 * DAY_MS
  * transfers whose outcome is final. Returns the number of transfers that a later run must publish.
  */
 export async function publishTransfers(
-  {
-    findClients,
-    transfers,
-    publish,
-    now,
-  }: {
+  dependencies: Parameters<typeof publishNotices>[0] & {
     readonly findClients: FindClients
     readonly transfers: Pick<TransfersStore, 'postpone' | 'record'>
-    /** Returns the current time in epoch milliseconds. */
-    readonly now: () => number
-    readonly publish: (notices: readonly Notice[], clientsOf: (notice: Notice) => readonly string[]) => Promise<unknown>
   },
   chainId: number,
   ended: readonly RecordedTransfer[],
 ): Promise<number> {
+  const { findClients, transfers, now } = dependencies
   if (ended.length === 0) return 0
   try {
     const vaults = ended.flatMap(({ recorded }) => findTransferVault(recorded) ?? [])
@@ -48,7 +42,7 @@ export async function publishTransfers(
       return { ...one, notices }
     })
     const { published } = await publishGroups(
-      (notices) => publish(notices, (notice) => clientIds.get(notice) ?? []),
+      (notices) => publishNotices(dependencies, notices, (notice) => clientIds.get(notice) ?? []),
       groups,
     )
     await Promise.all(
