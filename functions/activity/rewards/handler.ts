@@ -7,27 +7,14 @@ import { REQUEST_UNITS } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
 import { fetchReportedRewards } from '../../../lib/rewards/reported.ts'
 import { MIN_REWARD_USD } from '../../../lib/rewards/responses.ts'
-import type { WatchedAccountKey } from '../../../lib/rewards/watched-store.ts'
 import { cache, getReader, getTokenValues, merkl, now, watchedAccounts } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 export const handler = endpoint(
   contract,
   { cache, merkl, getReader, getTokenValues, watchedAccounts, now },
-  ({ cache, merkl, getReader, getTokenValues, watchedAccounts, now }) => {
-    /**
-     * Adds these accounts to the watched accounts, whose rewards the job refresh-rewards publishes. A failure is only
-     * logged, so the response still lists the rewards.
-     */
-    const watch = async (keys: readonly WatchedAccountKey[]) => {
-      if (keys.length === 0) return
-      try {
-        await watchedAccounts.watch(keys, now())
-      } catch (error) {
-        logger.warn('account not watched', { reason: String(error) })
-      }
-    }
-    return async (request) => {
+  ({ cache, merkl, getReader, getTokenValues, watchedAccounts, now }) =>
+    async (request) => {
       const {
         path: { userAddress: account },
         query,
@@ -65,21 +52,26 @@ export const handler = endpoint(
       }
       const [failed] = ofChains.flatMap(({ result }) => ('error' in result ? [result.error] : []))
       if (failed && read.length === 0) throw failed
-      // Clients can request the rewards of any account. Only accounts with rewards large enough for an event are watched,
-      // which limits the work of the job refresh-rewards.
+      // The job refresh-rewards publishes the rewards of watched accounts. Clients can request the rewards of any account.
+      // So only accounts with rewards large enough for an event are watched, which limits the work of the job refresh-rewards.
       const paying = read.filter(({ rewards }) =>
         rewards.some(({ chainId, token: address, decimals, amount, pending }) => {
           const usd = decimals === null ? null : usdOf({ chainId, address, decimals }, amount + pending)
           return usd !== null && usd >= MIN_REWARD_USD
         }),
       )
-      await watch(paying.map(({ chainId }) => ({ chainId, account, clientId: client.clientId })))
+      // A failure is only logged, so the response still lists the rewards.
+      await watchedAccounts
+        .watch(
+          paying.map(({ chainId }) => ({ chainId, account, clientId: client.clientId })),
+          now(),
+        )
+        .catch((error: unknown) => logger.warn('account not watched', { reason: String(error) }))
       return {
         userAddress: account,
         rewards: read.flatMap(({ rewards }) => rewards),
         errors: Object.keys(errors).length > 0 ? errors : undefined,
         evidence: read.flatMap(({ evidence }) => evidence),
       }
-    }
-  },
+    },
 )
