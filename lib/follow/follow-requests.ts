@@ -8,7 +8,7 @@ import type { LedgerEntry } from '../protocols/ledger-entry.ts'
 import type { RequestKind } from '../protocols/request-kind.ts'
 import type { VaultOnChain } from '../protocols/vault-on-chain.ts'
 import type { Notice } from '../webhooks/event.ts'
-import { buildClaimableNotices, type SettlementFields } from './entry-notices.ts'
+import { buildClaimableNotices } from './entry-notices.ts'
 import { areRequestsEnded, findClaimedRequests, findUnreportedAmounts, settleRequest } from './settle-requests.ts'
 
 type Slice = {
@@ -27,6 +27,9 @@ export function trackOpenRequests(
   vault: VaultOnChain,
   { through, entriesOf, steps }: Slice,
 ) {
+  const { chainId, address } = vault
+  // The key is only the beginning of the events' keys. Each key continues with the request and its amount.
+  const ofVault = { chainId, vault: address, key: `${chainId}#${address}` }
   const changed = new Map<string, OpenRequest>()
   const ended = new Map<string, OpenRequest>()
   const get = async (requests: readonly RequestKey[]) => {
@@ -47,12 +50,7 @@ export function trackOpenRequests(
     async settle(
       snapshot: Snapshot,
     ): Promise<{ readonly notices: Notice[]; readonly waited: Readonly<Record<RequestKind, number[]>> }> {
-      const at = toSettledAt({
-        chainId: vault.chainId,
-        vault: vault.address,
-        transactionHash: null,
-        ...toBlockFields(snapshot),
-      })
+      const at = { ...ofVault, transactionHash: null, ...toBlockFields(snapshot) }
       const said = new Map(snapshot.requests.map((one) => [buildRequestName(one), one]))
       const waited: Record<RequestKind, number[]> = { deposit: [], withdrawal: [] }
       const notices = await runConcurrently(await get(snapshot.requests), async (request) => {
@@ -84,8 +82,8 @@ export function trackOpenRequests(
     async findUnreported(entry: LedgerEntry, before: readonly LedgerEntry[]): Promise<Notice[]> {
       const taken = new Map(findTakenBy(entry, before).map((of) => [buildRequestName(of.request), of]))
       if (taken.size === 0) return []
-      const { chainId, transactionHash, blockNumber, timestamp } = entry
-      const at = toSettledAt({ chainId, vault: entry.vault, transactionHash, blockNumber, timestamp })
+      const { transactionHash, blockNumber, timestamp } = entry
+      const at = { ...ofVault, transactionHash, blockNumber, timestamp }
       return (await get([...taken.values()].map(({ request }) => request))).flatMap((request) => {
         const of = taken.get(buildRequestName(request))
         return of ? buildClaimableNotices(request, findUnreportedAmounts(of, request), at) : []
@@ -105,12 +103,4 @@ function findTakenBy(entry: LedgerEntry, before: readonly LedgerEntry[]) {
   if (entry.kind === 'paid') return findClaimedRequests('withdrawal', entry, before)
   if (entry.kind === 'claim') return findClaimedRequests('deposit', entry, before)
   return entry.kind === 'withdraw' && entry.isClaim ? findClaimedRequests('withdrawal', entry, before) : []
-}
-
-/**
- * Builds the fields that all webhook events of a settlement share, for vaults without settlement events. `key` is only
- * the beginning of the events' keys. Each key continues with the request and its amount.
- */
-function toSettledAt(at: Omit<SettlementFields, 'key'>): SettlementFields {
-  return { ...at, key: `${at.chainId}#${at.vault}` }
 }

@@ -88,13 +88,25 @@ export async function* findNotices(
   let { settledIds = {}, waits = {} } = progress
   let isSettled = false
   let rest = slice.entries.filter(({ blockNumber }) => isNew(blockNumber))
+  const listEntryNotices = async (entries: readonly LedgerEntry[]): Promise<Notice[]> => {
+    const notices = await runConcurrently(entries, async (entry) => {
+      const all = needsEarlierEntries(entry) ? await entriesOf(entry.account) : []
+      const before = all?.slice(0, Math.max(0, all.indexOf(entry)))
+      steps.left -= (before?.length ?? 0) ** 2
+      const known = steps.left < 0 ? undefined : before
+      const estimate = estimateSettlement(waits[entry.kind === 'deposit' ? 'deposit' : 'withdrawal'])
+      const unreported = (known && (await requests?.findUnreported(entry, known))) ?? []
+      return [...unreported, ...buildEntryNotices(entry, known, estimate, hashes?.get(entry.blockNumber))]
+    })
+    return notices.flat()
+  }
   for (const event of events) {
     const settlement = books.settlement?.(event)
     if (!settlement) continue
     isSettled = true
     const at = toSettledAt(vault, event)
     const { before = [], after = [] } = Object.groupBy(rest, (entry) => (isBefore(entry, event) ? 'before' : 'after'))
-    yield await listEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
+    yield await listEntryNotices(before)
     rest = after
 
     const { kind, lastId, requested, given } = settlement
@@ -122,7 +134,7 @@ export async function* findNotices(
     const { before = [], after = [] } = Object.groupBy(rest, ({ blockNumber }) =>
       blockNumber <= snapshot.number ? 'before' : 'after',
     )
-    yield await listEntryNotices(before, { waits, entriesOf, hashes, steps, requests })
+    yield await listEntryNotices(before)
     rest = after
     const settled = await requests?.settle(snapshot)
     yield settled?.notices ?? []
@@ -132,7 +144,7 @@ export async function* findNotices(
       waits = { ...waits, [kind]: addWaits(waits[kind] ?? [], seconds) }
     }
   }
-  yield await listEntryNotices(rest, { waits, entriesOf, hashes, steps, requests })
+  yield await listEntryNotices(rest)
   const { changed = [], ended = [] } = requests?.list() ?? {}
   return { progress: isSettled ? { settledIds, waits } : undefined, changed, ended }
 }
@@ -180,31 +192,6 @@ async function* listSettled(
     after = page.length < OPEN_AT_ONCE ? undefined : page.at(-1)
   } while (after)
   yield [...own.values()]
-}
-
-type EntriesOfSlice = {
-  readonly waits: NonNullable<VaultProgress['waits']>
-  readonly entriesOf: AccountEntries['ofRequests']
-  readonly hashes: BlockHashes | undefined
-  readonly steps: { left: number }
-  /** Tracks the waiting requests; undefined for non-final blocks, and for vaults with settlement events. */
-  readonly requests: ReturnType<typeof trackOpenRequests> | undefined
-}
-
-async function listEntryNotices(
-  entries: readonly LedgerEntry[],
-  { waits, entriesOf, hashes, steps, requests }: EntriesOfSlice,
-): Promise<Notice[]> {
-  const notices = await runConcurrently(entries, async (entry) => {
-    const all = needsEarlierEntries(entry) ? await entriesOf(entry.account) : []
-    const before = all?.slice(0, Math.max(0, all.indexOf(entry)))
-    steps.left -= (before?.length ?? 0) ** 2
-    const known = steps.left < 0 ? undefined : before
-    const estimate = estimateSettlement(waits[entry.kind === 'deposit' ? 'deposit' : 'withdrawal'])
-    const unreported = (known && (await requests?.findUnreported(entry, known))) ?? []
-    return [...unreported, ...buildEntryNotices(entry, known, estimate, hashes?.get(entry.blockNumber))]
-  })
-  return notices.flat()
 }
 
 function toSettledAt({ address }: VaultOnChain, { location }: VaultEvent): SettlementFields {
