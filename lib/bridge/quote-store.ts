@@ -22,7 +22,6 @@ export function quotesStore(table: Table) {
 
     /** Returns the stored quotes with these terms, in no particular order. */
     async getMany(sourceChainId: number, terms: readonly Terms[]): Promise<Quote[]> {
-      if (terms.length === 0) return []
       const keys = terms.map((one) => quoteKey(sourceChainId, one))
       const items = await table.getMany(QuoteItem, keys, { isConsistent: false })
       return items.flatMap((item) => item?.quote ?? [])

@@ -36,7 +36,6 @@ export function transfersStore(table: Table) {
      * returns to an earlier one.
      */
     async getMany(keys: readonly TransferKey[]): Promise<RecordedTransfer[]> {
-      if (keys.length === 0) return []
       const found = await table.getMany(KeyedItem, keys.map(itemKey))
       return found.filter((one) => one !== undefined)
     },
