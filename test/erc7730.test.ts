@@ -8,6 +8,7 @@ import { encodeApprovals, erc20Abi } from '../lib/chain/erc20.ts'
 import { EVM_CHAINS } from '../lib/chain/registry.ts'
 import { encodeOperation } from '../lib/protocols/calldata.ts'
 import { OPERATIONS } from '../lib/protocols/operations.ts'
+import { PROTOCOLS } from '../lib/protocols/protocols.ts'
 import type { ProtocolName } from '../lib/protocols/vault-on-chain.ts'
 import { DISTRIBUTOR, distributorAbi, encodeClaim } from '../lib/rewards/distributor.ts'
 
@@ -98,7 +99,7 @@ type Descriptor = z.output<typeof Descriptor>
 const read = (name: string) => Descriptor.parse(JSON.parse(readFileSync(`${FOLDER}/${name}.json`, 'utf8')))
 
 const ABIS: Readonly<Record<string, Abi>> = {
-  ...Object.fromEntries(Object.entries(OPERATIONS).map(([name, { abi }]) => [name, abi])),
+  ...Object.fromEntries(Object.entries(PROTOCOLS).map(([name, { abi }]) => [name, abi])),
   erc20: erc20Abi,
   across: poolAbi,
   merkl: distributorAbi,

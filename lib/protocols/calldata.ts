@@ -1,4 +1,5 @@
-import { type Abi, type Address, type Hex, isAddressEqual } from 'viem'
+import { type AbiFunction, type Address, encodeFunctionData, type Hex, isAddressEqual, zeroAddress } from 'viem'
+import { decodeCall } from '../chain/decode.ts'
 import type { Log } from '../chain/logs.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import type { RequestKind } from './request-kind.ts'
@@ -38,8 +39,8 @@ type Terms = {
   readonly payer?: Address
   readonly minimum?: bigint
   readonly requestId?: bigint
-  /** True if the call names a referrer, who would be paid. */
-  readonly hasReferral?: boolean
+  /** Referrer, who would be paid; the zero address for none. */
+  readonly referral?: Address
 }
 
 /** Vault function that takes a deposit. Its first argument is the amount, which the bridge overwrites with the amount that arrived. */
@@ -68,7 +69,6 @@ export type WithdrawalOperation = Operation & {
 
 /** Operations of the vaults of one protocol, such as Lagoon. */
 export type Operations = {
-  readonly abi: Abi
   /** Deposit operations; the one that most deposits use is first. */
   readonly deposits: readonly [DepositOperation, ...(readonly DepositOperation[])]
   /** Withdrawal operations in the order of preference. */
@@ -81,6 +81,34 @@ export type Operations = {
 
 /** Value of `Operations.cancels` for protocols without requests. */
 export const NO_CANCELS: Operations['cancels'] = { deposit: [], withdrawal: [] }
+
+/** Arguments of vault functions: their types, and their values in calls that the service encodes. */
+const ARGUMENTS = {
+  amount: { type: 'uint256', valueOf: ({ amount }: OperationRequest) => amount },
+  minimum: { type: 'uint256', valueOf: ({ minimum = 0n }: OperationRequest) => minimum },
+  requestId: { type: 'uint256', valueOf: ({ requestId = 0n }: OperationRequest) => requestId },
+  receiver: { type: 'address', valueOf: ({ account }: OperationRequest) => account },
+  payer: { type: 'address', valueOf: ({ account, payer = account }: OperationRequest) => payer },
+  referral: { type: 'address', valueOf: () => zeroAddress },
+} as const
+
+/** Returns the encoder and decoder of calls of the vault function `name` with these arguments, in the function's order. */
+export function buildCallCodec<Name extends keyof typeof ARGUMENTS>(name: string, ...names: readonly Name[]) {
+  const inputs = names.map((one) => ({ type: ARGUMENTS[one].type }))
+  const abi: readonly [AbiFunction] = [{ type: 'function', name, inputs, outputs: [], stateMutability: 'nonpayable' }]
+  return {
+    name,
+    encode: (request: OperationRequest) =>
+      encodeFunctionData({ abi, functionName: name, args: names.map((one) => ARGUMENTS[one].valueOf(request)) }),
+    decode(data: Hex) {
+      const call = decodeCall(abi, data)
+      if (!call) return undefined
+      const values = Object.fromEntries(names.map((one, index) => [one, call.args?.[index]]))
+      // The cast holds: the decoded arguments have the types in ARGUMENTS.
+      return { amount: 0n, ...values } as Terms & Pick<Required<Terms>, Name>
+    },
+  }
+}
 
 /** Operation with the parameters to encode. */
 export type PlannedOperation = { readonly operation: Operation; readonly request: OperationRequest }
@@ -115,6 +143,6 @@ function matchesIntent({ operation, request }: PlannedOperation, transaction: Tr
     isAddressEqual(terms.payer ?? payer, payer) &&
     terms.minimum === minimum &&
     (terms.requestId ?? requestId) === requestId &&
-    !terms.hasReferral
+    (terms.referral ?? zeroAddress) === zeroAddress
   )
 }

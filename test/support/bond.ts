@@ -104,7 +104,6 @@ export const bond: Protocol<BondVault> = {
 
 /** Implementation of the bond protocol's deposit transactions. */
 export const bondOperations: Operations = {
-  abi: bondAbi,
   withdrawals: [],
   claims: [],
   cancels: NO_CANCELS,

@@ -1,12 +1,17 @@
-import { encodeFunctionData } from 'viem'
-import { decodeCall, decodeLog } from '../../chain/decode.ts'
-import type { DepositOperation, Operation, Operations, WithdrawalOperation } from '../calldata.ts'
-import { buildAccountCallCodec, deposit, redeem, withdraw } from '../erc4626/calldata.ts'
+import { decodeLog } from '../../chain/decode.ts'
+import {
+  buildCallCodec,
+  type DepositOperation,
+  type Operation,
+  type Operations,
+  type WithdrawalOperation,
+} from '../calldata.ts'
+import { deposit, redeem, withdraw } from '../erc4626/calldata.ts'
 import { erc7540Abi } from './abi.ts'
 
 /** Operation `requestDeposit(assets, controller, owner)` of ERC-7540. */
-const requestDeposit: DepositOperation = {
-  ...buildAccountCallCodec('requestDeposit'),
+export const requestDeposit: DepositOperation = {
+  ...buildCallCodec('requestDeposit', 'amount', 'receiver', 'payer'),
   isAsync: true,
   parseTakenDeposit(log) {
     const event = decodeLog(erc7540Abi, log)
@@ -18,46 +23,32 @@ const requestDeposit: DepositOperation = {
 
 /** Operation `deposit(assets, receiver, controller)` of ERC-7540. It claims the shares of a settled deposit of these assets. */
 export const claimDeposit: WithdrawalOperation = {
-  ...buildAccountCallCodec('deposit'),
+  ...buildCallCodec('deposit', 'amount', 'receiver', 'payer'),
   takes: 'assets',
   returns: 'shares',
 }
 
 /** Operation `mint(shares, receiver, controller)` of ERC-7540. It claims exactly these shares of settled deposits. */
-const mint: WithdrawalOperation = { ...buildAccountCallCodec('mint'), takes: 'shares', returns: 'assets' }
+const mint: WithdrawalOperation = {
+  ...buildCallCodec('mint', 'amount', 'receiver', 'payer'),
+  takes: 'shares',
+  returns: 'assets',
+}
 
 /** Operation `cancelDepositRequest(requestId, controller)` or `cancelRedeemRequest(…)` of ERC-7887, which requests a cancellation. */
-const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation => ({
-  name,
-  encode: ({ account, requestId = 0n }) =>
-    encodeFunctionData({ abi: erc7540Abi, functionName: name, args: [requestId, account] }),
-  decode(data) {
-    const call = decodeCall(erc7540Abi, data)
-    if (call?.functionName !== name) return undefined
-    const [requestId, receiver] = call.args
-    return { amount: 0n, requestId, receiver }
-  },
-})
+const cancelOf = (name: 'cancelDepositRequest' | 'cancelRedeemRequest'): Operation =>
+  buildCallCodec(name, 'requestId', 'receiver')
 
 /**
  * Operation `claimCancelDepositRequest(requestId, receiver, controller)` or `claimCancelRedeemRequest(…)` of ERC-7887. It pays back the
  * amount of a granted cancellation.
  */
-const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemRequest'): Operation => ({
-  name,
-  encode: ({ account, requestId = 0n }) =>
-    encodeFunctionData({ abi: erc7540Abi, functionName: name, args: [requestId, account, account] }),
-  decode(data) {
-    const call = decodeCall(erc7540Abi, data)
-    if (call?.functionName !== name) return undefined
-    const [requestId, receiver, payer] = call.args
-    return { amount: 0n, requestId, receiver, payer }
-  },
-})
+const claimCancelOf = (name: 'claimCancelDepositRequest' | 'claimCancelRedeemRequest'): Operation =>
+  buildCallCodec(name, 'requestId', 'receiver', 'payer')
 
 /** Operation `requestRedeem(shares, controller, owner)` of ERC-7540. */
 export const requestRedeem: WithdrawalOperation = {
-  ...buildAccountCallCodec('requestRedeem'),
+  ...buildCallCodec('requestRedeem', 'amount', 'receiver', 'payer'),
   isAsync: true,
   takes: 'shares',
   mayPullShares: true,
@@ -65,7 +56,6 @@ export const requestRedeem: WithdrawalOperation = {
 
 /** Operations of ERC-7540 vaults. Some of these vaults give shares or pay immediately, so the list includes the ERC-4626 functions. */
 export const erc7540Operations: Operations = {
-  abi: erc7540Abi,
   deposits: [requestDeposit, deposit],
   withdrawals: [requestRedeem, withdraw, redeem],
   claims: [claimDeposit, mint, redeem, withdraw],
