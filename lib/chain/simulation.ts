@@ -1,7 +1,7 @@
 import { type Abi, type Address, type Hex, numberToHex } from 'viem'
 import * as z from 'zod'
 import { sum } from '../core/bigint.ts'
-import { decodeError } from './decode-error.ts'
+import { decodeError } from './decode.ts'
 import { HexText, Quantity } from './hex.ts'
 import { Log } from './logs.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'

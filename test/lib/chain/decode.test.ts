@@ -1,6 +1,6 @@
 import { type Abi, decodeErrorResult, encodeErrorResult, parseAbi, toFunctionSelector } from 'viem'
 import { expect, test, vi } from 'vitest'
-import { decodeError } from '../../../lib/chain/decode-error.ts'
+import { decodeError } from '../../../lib/chain/decode.ts'
 
 const SOLIDITY = parseAbi(['error Error(string)', 'error Panic(uint256)'])
 const ABI = parseAbi(['function closed() view', 'error closed()', 'error TooMuch(address account, uint256 amount)'])
@@ -31,7 +31,7 @@ test('A function with the same signature is not an error', () => {
 
 test('The hashes of an ABI are computed once', () => {
   const abi: Abi = [...ABI]
-  const walk = vi.spyOn(abi, 'flatMap')
+  const walk = vi.spyOn(abi, Symbol.iterator)
   for (const data of ['0xdeadbeef', '0xdeadbef0', toFunctionSelector('closed()')] as const) decodeError(abi, data)
   expect(walk).toHaveBeenCalledTimes(1)
 })
