@@ -8,7 +8,6 @@ import { prepareDeposit } from '../../../lib/prepare/deposit.ts'
 import { prepareDepositAcross } from '../../../lib/prepare/deposit-across.ts'
 import { agreeOnReply, toReply } from '../../../lib/prepare/reply.ts'
 import { refuseKnownContractAsUser } from '../../../lib/prepare/user.ts'
-import type { ContractTerms } from '../../../lib/protocols/terms.ts'
 import { agree, bridge, pins, quotes, records, type Services } from '../../../lib/services.ts'
 import { buildResponseTerms } from '../../../lib/vaults/terms.ts'
 import { contract } from './contract.ts'
@@ -36,41 +35,23 @@ function buildDeposit({
     // `recorded` has the waiting times until past settlements, which are an optional part of the vault's terms. If they
     // cannot be read, the deposit is still prepared.
     const recorded = records.recallProgress([vault]).catch(() => [])
-    const completeTerms = async (read: ContractTerms) => buildResponseTerms(vault, read, (await recorded)[0]?.waits)
     // The contract of this endpoint accepts `srcChainId` and `srcToken` only together.
-    if (srcChainId === undefined || srcToken === undefined || srcChainId === vault.chainId) {
-      if (srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
-      return pins.withPin(vault, (pin) =>
-        agree(
-          [vault.chainId],
-          async (getReader) => {
-            const prepared = await prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount })
-            const { isAsync, deposit } = prepared
-            return {
-              ...toReply(vault, account, prepared),
-              isAsync,
-              deposit,
-              terms: await completeTerms(prepared.terms),
-            }
-          },
-          agreeOnReply,
-        ),
-      )
-    }
-    const source = { sourceChainId: srcChainId, sourceToken: srcToken, inputAmount: amount }
+    const source =
+      srcChainId !== undefined && srcToken !== undefined && srcChainId !== vault.chainId
+        ? { sourceChainId: srcChainId, sourceToken: srcToken, inputAmount: amount }
+        : undefined
+    if (!source && srcToken !== undefined && srcToken !== vault.asset) throw new AppError('unsupported_source_token')
     const services = bridge(request)
     const reply = await pins.withPin(vault, (pin) =>
       agree(
-        [srcChainId, vault.chainId],
+        [paidOn, vault.chainId],
         async (getReader) => {
-          const prepared = await prepareDepositAcross({ getReader, ...services }, { vault, pin, account, ...source })
+          const prepared = source
+            ? await prepareDepositAcross({ getReader, ...services }, { vault, pin, account, ...source })
+            : await prepareDeposit(getReader(vault.chainId), { vault, pin, account, amount })
           const { isAsync, deposit } = prepared
-          return {
-            ...toReply(vault, account, prepared, srcChainId),
-            isAsync,
-            deposit,
-            terms: await completeTerms(prepared.terms),
-          }
+          const terms = buildResponseTerms(vault, prepared.terms, (await recorded)[0]?.waits)
+          return { ...toReply(vault, account, prepared, paidOn), isAsync, deposit, terms }
         },
         agreeOnReply,
       ),
