@@ -9,24 +9,24 @@ export const StoredBlock = z.object({ number: Amount, timestamp: Amount })
 
 /**
  * State of a search for the first block at or after a given time. That block is after `low` and not after `high`. The
- * state is plain data, so another process can continue the search.
+ * search ends at a block that is at most `near` seconds before the searched time.
  */
-export const BlockSearch = z.object({
-  /** Newest block known to be before the searched time; absent while no such block is known. */
-  low: StoredBlock.optional(),
+export type BlockSearch = {
+  /**
+   * Newest block known to be before the searched time; absent while no such block is known. Once the search is over, it
+   * is the result, and if it is absent, block 0 is.
+   */
+  readonly low?: BlockHeader
   /** Oldest block known to be at or after the searched time. */
-  high: StoredBlock,
+  readonly high: BlockHeader
   /** Last measured seconds between blocks. It only decides which block is read next, never the result. */
-  pace: z.number().positive(),
+  readonly pace: number
   /** Minimum number of blocks to go back from `high` for the next read, while `low` is absent. */
-  step: Amount,
+  readonly step: bigint
   /** True if the last read left more than half of the blocks to search. The next read then halves the rest. */
-  isSlow: z.boolean(),
-})
-export type BlockSearch = z.output<typeof BlockSearch>
+  readonly isSlow: boolean
+}
 
-/** Default precision in seconds: the search ends at a block that is at most this long before the searched time. */
-const NEAR_SECONDS = 60n
 /** Minimum measured seconds between blocks. Blocks that share a timestamp give a smaller value, which is ignored. */
 const MIN_PACE = 0.05
 
@@ -57,7 +57,7 @@ export function startBlockSearch(head: BlockHeader, pace: number): BlockSearch {
 export function nextSearchBlock(
   { low, high, pace, step, isSlow }: BlockSearch,
   time: bigint,
-  near = NEAR_SECONDS,
+  near: bigint,
 ): bigint | undefined {
   if (high.number === 0n) return undefined
   const aim = time - near / 2n
@@ -90,14 +90,6 @@ export function narrowBlockSearch(search: BlockSearch, time: bigint, block: Bloc
       !search.isSlow &&
       (after.high.number - (after.low?.number ?? 0n)) * 2n > high.number - low.number,
   }
-}
-
-/**
- * Returns the block number that a finished search found. This block is shortly before the searched time, or it is block
- * 0. All blocks at or after that time come later.
- */
-export function foundBlock({ low }: BlockSearch): bigint {
-  return low?.number ?? 0n
 }
 
 function blocksIn(seconds: bigint, pace: number): bigint {

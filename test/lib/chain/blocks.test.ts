@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type BlockSearch,
-  foundBlock,
-  narrowBlockSearch,
-  nextSearchBlock,
-  startBlockSearch,
-} from '../../../lib/chain/blocks.ts'
+import { type BlockSearch, narrowBlockSearch, nextSearchBlock, startBlockSearch } from '../../../lib/chain/blocks.ts'
 import { scaleSampleCount } from '../../support/runs.ts'
 
 type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigint }
@@ -14,12 +8,13 @@ type Chain = { readonly head: bigint; readonly timeOf: (number: bigint) => bigin
 function search({ head, timeOf }: Chain, time: bigint, pace: number) {
   let state: BlockSearch = startBlockSearch({ number: head, timestamp: timeOf(head) }, pace)
   const looks: bigint[] = []
-  for (let number = nextSearchBlock(state, time); number !== undefined; number = nextSearchBlock(state, time)) {
+  const next = () => nextSearchBlock(state, time, 60n)
+  for (let number = next(); number !== undefined; number = next()) {
     looks.push(number)
     if (looks.length > 1_000) throw new Error('The search does not end.')
     state = narrowBlockSearch(state, time, { number, timestamp: timeOf(number) })
   }
-  return { block: foundBlock(state), looks }
+  return { block: state.low?.number ?? 0n, looks }
 }
 
 /** Number of the block at which the time between blocks changes from 2 s to 0.2 s, as happened on Base. */
