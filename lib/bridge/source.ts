@@ -115,13 +115,16 @@ export async function readSourceDeposits(
   return readUserOperation(poll, question, parseResult(HashedHeader, outcomes.at(-1)))
 }
 
-/** Returns the deposits of this account, or all deposits if no account is given. */
-export function filterByDepositor<T>(
-  deposits: readonly T[],
-  depositorOf: (one: T) => Address,
-  account: Address | undefined,
-): T[] {
-  return deposits.filter((deposit) => !account || isAddressEqual(depositorOf(deposit), account))
+/**
+ * Lists the deposits of a hash's record that a request asks for: those of the user operation's account or of the
+ * requested account, or all.
+ */
+export function listRequestedDeposits(
+  sent: SourceHashRecord | undefined,
+  { account }: Pick<SourceRequest, 'account'>,
+): SourceHashRecord['deposits'] {
+  const depositor = sent?.account ?? account
+  return (sent?.deposits ?? []).filter((one) => !depositor || isAddressEqual(one.depositor, depositor))
 }
 
 type Mined = {
@@ -140,10 +143,9 @@ async function readReceipt(
   const account = sent?.account ?? question.account
   const logs = sent?.carrier ? findOwnLogs(receipt, question.hash) : receipt.logs
   const all = receipt.status === 'success' ? parseDeposits(logs, getBridge(source).pool, source.chain.id) : []
-  const chosen = filterByDepositor(all, ({ deposit }) => toAddress(deposit.relayData.depositor), account).slice(
-    0,
-    MAX_DEPOSITS,
-  )
+  const chosen = all
+    .filter(({ deposit }) => !account || isAddressEqual(toAddress(deposit.relayData.depositor), account))
+    .slice(0, MAX_DEPOSITS)
   const [first] = chosen
   if (account && !first && receipt.status === 'success') {
     const operations = parseOperations(receipt, account)
@@ -245,12 +247,13 @@ async function readUserOperation(poll: Poll, question: SourceRequest, head: Bloc
  */
 async function readGone(
   poll: Poll,
-  { sourceChainId, hash, account, index }: SourceRequest,
+  question: SourceRequest,
   { sent, finality }: { readonly sent: SourceHashRecord; readonly finality: ChainFinality | undefined },
 ): Promise<SourceResult> {
+  const { sourceChainId, hash, index } = question
   const source = poll.getReader(sourceChainId)
   const unchanged: SourceResult = { isFinal: false, sent }
-  const terms = filterByDepositor(sent.deposits, ({ depositor }) => depositor, sent.account ?? account)[index]
+  const terms = listRequestedDeposits(sent, question)[index]
   if (!terms || !finality) return unchanged
   const { pool } = getBridge(source)
   const { head } = finality

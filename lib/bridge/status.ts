@@ -13,7 +13,7 @@ import { buildPollResult, createBudget, type Poll, type PollResult } from './pol
 import type { QuotesStore } from './quote-store.ts'
 import {
   type DepositRecord,
-  filterByDepositor,
+  listRequestedDeposits,
   readSourceDeposits,
   type SourceRequest,
   type SourceResult,
@@ -65,10 +65,10 @@ export async function readTransfersByHash(
   { isRecorded = true } = {},
 ): Promise<ReadByHash> {
   const { transfers } = services
-  const { sourceChainId, hash, index, account } = question
+  const { sourceChainId, hash, index } = question
   const sent = await transfers.getSent(question)
   const poll = { ...services, budget: createBudget(), evidence: new Map<number, Evidence>(), isRecorded }
-  const known = await transfers.getMany(listTransferKeys(sourceChainId, sent, account))
+  const known = await transfers.getMany(listTransferKeys(question, sent))
   const sighting = await readSighting(poll, question, sent, known)
   if (isRecorded && sighting.sent && !isDeepStrictEqual(sighting.sent, sent)) {
     await transfers.recordSent(question, sighting.sent)
@@ -80,7 +80,7 @@ export async function readTransfersByHash(
     return {
       statuses: [status],
       targets: [undefined],
-      evidence: listEvidence(poll, findDropEvidence(sighting.sent, question)),
+      evidence: listEvidence(poll, listRequestedDeposits(sighting.sent, question)[index]?.dropped),
     }
   }
 
@@ -141,11 +141,7 @@ async function readSighting(
   sent: SourceHashRecord | undefined,
   known: readonly RecordedTransfer[],
 ): Promise<SourceResult> {
-  const chosen = filterByDepositor(
-    sent?.deposits ?? [],
-    ({ depositor }) => depositor,
-    sent?.account ?? question.account,
-  )
+  const chosen = listRequestedDeposits(sent, question)
   if (chosen[question.index]?.dropped) return { outcome: 'source_dropped', isFinal: true, sent }
   const isKnown = known.length > 0 && known.length === chosen.length
   if (isKnown && known.every(({ recorded }) => isSourceRead(recorded))) return { isFinal: true, sent }
@@ -160,21 +156,10 @@ function isSourceRead({ isFinal, fillSearch }: Transfer): boolean {
   return isFinal || fillSearch !== undefined
 }
 
-function findDropEvidence(
-  sent: SourceHashRecord | undefined,
-  { account, index }: SourceRequest,
-): readonly Evidence[] | undefined {
-  return filterByDepositor(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)[index]?.dropped
-}
-
-function listTransferKeys(
-  sourceChainId: number,
-  sent: SourceHashRecord | undefined,
-  account: SourceRequest['account'],
-): TransferKey[] {
-  const chosen = filterByDepositor(sent?.deposits ?? [], ({ depositor }) => depositor, sent?.account ?? account)
-  return chosen.flatMap(({ depositor, relayHash: hash }) =>
-    hash ? [{ sourceChainId, depositor, relayHash: hash }] : [],
+function listTransferKeys(question: SourceRequest, sent: SourceHashRecord | undefined): TransferKey[] {
+  const { sourceChainId } = question
+  return listRequestedDeposits(sent, question).flatMap(({ depositor, relayHash }) =>
+    relayHash ? [{ sourceChainId, depositor, relayHash }] : [],
   )
 }
 
