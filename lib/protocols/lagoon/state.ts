@@ -1,5 +1,5 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, pad } from 'viem'
-import { buildCall, type ContractCall, requireValue } from '../../chain/call.ts'
+import { buildCall, requireValue } from '../../chain/call.ts'
 import { erc20Abi } from '../../chain/erc20.ts'
 import {
   buildReadPlan,
@@ -289,18 +289,13 @@ function parseAccount(
 export async function readClaimableShares(
   reader: ChainReader,
   vault: LagoonVault,
-  { state: { generation }, account }: LagoonSnapshot,
+  { state, account }: LagoonSnapshot,
   at: bigint,
 ): Promise<bigint> {
   if (account.claimableShares !== undefined) return account.claimableShares
   const [assets, requestId] = [requireValue(account.claimableAssets), account.lastDepositRequestId]
-  if (generation !== '0.6') {
-    return readConversion(
-      reader,
-      buildCall(vault.address, lagoonAbi, 'convertToShares', [assets, BigInt(requestId)]),
-      at,
-    )
-  }
+  if (state.generation !== '0.6')
+    return readConversion(reader, vault, 'convertToShares', [assets, BigInt(requestId)], at)
   const settlement = await readSettlement(reader, vault, requestId, at)
   const shares = (assets * settlement.supply) / settlement.assets
   return shares - feeOn(shares, settlement.entryRate)
@@ -313,30 +308,30 @@ export async function readClaimableShares(
 export async function readRedeemableAssets(
   reader: ChainReader,
   vault: LagoonVault,
-  { state: { generation }, account }: LagoonSnapshot,
+  { state, account }: LagoonSnapshot,
   at: bigint,
 ): Promise<bigint> {
   if (account.redeemableAssets !== undefined) return account.redeemableAssets
   const [shares, requestId] = [requireValue(account.redeemableShares), account.lastRedeemRequestId]
-  if (generation !== '0.6') {
-    return readConversion(
-      reader,
-      buildCall(vault.address, lagoonAbi, 'convertToAssets', [shares, BigInt(requestId)]),
-      at,
-    )
-  }
+  if (state.generation !== '0.6')
+    return readConversion(reader, vault, 'convertToAssets', [shares, BigInt(requestId)], at)
   const settlement = await readSettlement(reader, vault, requestId, at)
   const redeemed = shares - feeOn(shares, settlement.exitRate)
   return (redeemed * settlement.assets) / settlement.supply
 }
 
-async function readConversion(reader: ChainReader, conversion: ContractCall<bigint>, at: bigint): Promise<bigint> {
-  const reads = { address: conversion.to, slots: {}, calls: { conversion } } satisfies NamedReads
-  const { value } = await reader.readOne(
-    buildReadPlan(reads, ({ answers }) => answers.conversion),
-    { at },
+async function readConversion(
+  reader: ChainReader,
+  { address }: LagoonVault,
+  name: 'convertToShares' | 'convertToAssets',
+  args: readonly [amount: bigint, requestId: bigint],
+  at: bigint,
+): Promise<bigint> {
+  const plan = buildReadPlan(
+    { address, slots: {}, calls: { conversion: buildCall(address, lagoonAbi, name, args) } },
+    ({ answers }) => answers.conversion,
   )
-  return requireValue(value)
+  return requireValue((await reader.readOne(plan, { at })).value)
 }
 
 /**
