@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { buildCall, requireValue } from '../../chain/call.ts'
 import { buildReadPlan, mapReadPlan, type ReadPlan } from '../../chain/reader.ts'
 import { AppError } from '../../core/errors.ts'
+import type { LedgerEntry } from '../ledger-entry.ts'
 import {
   type CancelTerms,
   type ClaimTerms,
@@ -12,7 +13,6 @@ import {
 } from '../protocol.ts'
 import type { RequestKind } from '../request-kind.ts'
 import { erc7540Abi, REQUEST_VIEW_NAMES } from './abi.ts'
-import { listRequestIds } from './account.ts'
 import { canCancel, type Erc7540Vault } from './vault.ts'
 
 /**
@@ -46,12 +46,63 @@ export function readErc7540ClaimTerms(
   })
 }
 
+const ENTRY_KINDS = { deposit: 'deposit', withdrawal: 'redeem' } as const
+
+/**
+ * Limit on the requests, made by others for the account, that are read: the 50 largest and the 50 latest. Anyone can
+ * make requests for an account. Hiding a real request thus costs an attacker many larger requests. The account's own
+ * requests are all read.
+ */
+const MAX_OF_OTHERS = 50
+
 /** State of one request. Amounts are in assets for deposits, in shares for redemptions. */
-type RequestState = {
+export type RequestState = {
   readonly requestId: bigint
   readonly pending: bigint
-  readonly isCancelling: boolean
+  /** Returns true while a cancellation is pending. Throws `upstream_bad_answer` if the vault does not report it. */
+  readonly isCancelling: () => boolean
   readonly cancelled: bigint
+}
+
+/**
+ * Reads the state of all requests that the vault reports under id 0. If nothing is open there, returns the state of
+ * each request id in the account's ledger entries. The returned function throws `upstream_bad_answer` if the vault does
+ * not report an amount.
+ */
+export function readOpenRequests(
+  vault: Erc7540Vault,
+  account: Address,
+  kind: RequestKind,
+): ReadPlan<RequestFollowUpRead<readonly RequestState[]>> {
+  return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
+    const aggregated = parse()
+    const ids = isOpen(aggregated) ? [] : listRequestIds(await listEntries(), kind)
+    if (ids.length === 0) return [aggregated]
+    const plans = ids.map((id) => requestState(vault, account, kind, id))
+    return (await reader.read(plans, { at })).values.map((state) => state())
+  })
+}
+
+/**
+ * Lists the ids of an account's requests, from its ledger entries. Requests that others paid for come first, then the
+ * account's own requests. Both groups begin with their oldest request. Of the first group, only the MAX_OF_OTHERS
+ * largest and the MAX_OF_OTHERS latest requests are listed. Id 0 is left out, because a vault reports only the
+ * account's total under it.
+ */
+function listRequestIds(entries: readonly LedgerEntry[], kind: RequestKind): readonly bigint[] {
+  const requests = entries.flatMap((entry) => (entry.kind === ENTRY_KINDS[kind] && entry.requestId > 0n ? [entry] : []))
+  const { own = [], ofOthers = [] } = Object.groupBy(requests, ({ payer }) => (payer ? 'ofOthers' : 'own'))
+  const largest = ofOthers.toSorted((one, other) => Number(amountOf(other) - amountOf(one))).slice(0, MAX_OF_OTHERS)
+  const followed = new Set([...largest, ...ofOthers.slice(-MAX_OF_OTHERS)])
+  const ownIds = new Set(own.map(({ requestId }) => requestId))
+  const otherIds = ofOthers.filter((request) => followed.has(request)).map(({ requestId }) => requestId)
+  return [...new Set(otherIds).difference(ownIds), ...ownIds]
+}
+
+type RequestEntry = Extract<LedgerEntry, { kind: (typeof ENTRY_KINDS)[RequestKind] }>
+
+function amountOf(request: RequestEntry): bigint {
+  return request.kind === 'deposit' ? request.assets : request.shares
 }
 
 /**
@@ -64,14 +115,11 @@ export function readErc7540CancelTerms(
   account: Address,
   kind: RequestKind,
 ): ReadPlan<RequestFollowUpRead<CancelTerms>> {
-  return mapReadPlan(requestState(vault, account, kind, 0n), (parse) => async (reader, at, listEntries) => {
-    const aggregated = parse()
-    if (isOpen(aggregated)) return chooseCancellation(vault, kind, [aggregated])
-    const ids = listRequestIds(await listEntries(), kind)
-    const plans = ids.map((id) => requestState(vault, account, kind, id))
-    const states = plans.length > 0 ? (await reader.read(plans, { at })).values.map((state) => state()) : []
-    return chooseCancellation(vault, kind, states.filter(isOpen))
-  })
+  return mapReadPlan(
+    readOpenRequests(vault, account, kind),
+    (finish) => async (reader, at, listEntries) =>
+      chooseCancellation(vault, kind, (await finish(reader, at, listEntries)).filter(isOpen)),
+  )
 }
 
 function isOpen({ pending, cancelled }: RequestState): boolean {
@@ -88,7 +136,7 @@ function chooseCancellation(vault: Erc7540Vault, kind: RequestKind, requests: re
     const name = isDeposit ? 'claimCancelDepositRequest' : 'claimCancelRedeemRequest'
     return { name, requestId, cancelled: amountOf(cancelled), isAsync: false }
   }
-  const pending = requests.findLast(({ isCancelling }) => !isCancelling)
+  const pending = requests.findLast(({ isCancelling }) => !isCancelling())
   if (!canCancel(vault, kind) || !pending) throw new AppError('request_can_no_longer_be_cancelled')
   const name = isDeposit ? 'cancelDepositRequest' : 'cancelRedeemRequest'
   return { name, requestId: pending.requestId, cancelled: amountOf(pending.pending), isAsync: true }
@@ -111,7 +159,7 @@ function requestState(
   return buildReadPlan({ address, slots: {}, calls }, ({ answers }) => () => ({
     requestId,
     pending: requireValue(answers.pending),
-    isCancelling: cancels && requireValue(answers.isCancelling),
+    isCancelling: () => cancels && requireValue(answers.isCancelling),
     cancelled: cancels ? requireValue(answers.cancelled) : 0n,
   }))
 }
