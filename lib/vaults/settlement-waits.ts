@@ -42,16 +42,8 @@ export function addWaits(last: LastWaits, seconds: readonly number[]): LastWaits
 /** Estimates the wait of a new request from the vault's last settlements; null if there are fewer than five settlements. */
 export function estimateSettlement(last: LastWaits = []): EstimatedSettlement | null {
   if (last.length < MIN_SETTLEMENTS) return null
-  return {
-    p50: percentile(
-      last.map(({ p50 }) => p50),
-      0.5,
-    ),
-    p90: percentile(
-      last.map(({ p90 }) => p90),
-      0.9,
-    ),
-  }
+  const [medians, nineties] = [last.map(({ p50 }) => p50), last.map(({ p90 }) => p90)]
+  return { p50: percentile(medians, 0.5), p90: percentile(nineties, 0.9) }
 }
 
 /** Returns the percentile `part` (0 to 1) of these numbers, by the nearest-rank method. */
