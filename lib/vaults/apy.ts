@@ -33,13 +33,6 @@ export type Yields = {
   readonly growth: Growth | null
 }
 
-/** Yields of a vault without a stored share price: all are unknown. */
-export const NO_YIELDS: Yields = {
-  annualYield: null,
-  annualYields: { '7d': null, '30d': null, '90d': null },
-  growth: null,
-}
-
 /**
  * Earlier share prices that the present price is compared with. The price of a range is the first price of the UTC day
  * on which the range begins. Without one, it is the last price before that day. `first` is the vault's first price.

@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import type { Evidence } from '../chain/evidence.ts'
-import type { BlockHeader } from '../chain/logs.ts'
 import { toBlockFields } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { logger } from '../core/logger.ts'
@@ -8,7 +7,7 @@ import { getProtocol } from '../protocols/protocols.ts'
 import type { ContractTerms } from '../protocols/terms.ts'
 import { vaultType } from '../protocols/vault-on-chain.ts'
 import type { StateAsOf, VaultState } from '../protocols/vault-state.ts'
-import { formatAnnualYield, NO_YIELDS } from './apy.ts'
+import { formatAnnualYield } from './apy.ts'
 import type { Pin } from './pin.ts'
 import type { PinCache } from './pins.ts'
 import type { VaultResponse } from './response.ts'
@@ -70,16 +69,15 @@ export function createLiveVaultReader({
       // wait.
       ...vaults.map((vault) => getYield(vault, undefined, undefined)),
     ])
-    return Promise.all(
-      vaults.map(async (vault) => {
-        const { overview, block } = read.of(vault.address)
-        if (!overview) return (await lastRecorded([vault]))[0] ?? unknownVault(vault)
-        const { sharePrice, hasCap, terms, state } = overview
-        const [asOf, { evidence }] = [stateAsOf(block), read]
-        const recorded = await getYield(vault, sharePrice, asOf.timestamp)
-        return { vault, recorded, hasCap, terms, state, asOf, evidence }
-      }),
-    )
+    const live = vaults.map(async (vault): Promise<LiveVault[]> => {
+      const { overview, block } = read.of(vault.address)
+      if (!overview) return lastRecorded([vault])
+      const { sharePrice, hasCap, terms, state } = overview
+      const [asOf, { evidence }] = [{ ...toBlockFields(block), stale: false }, read]
+      const recorded = await getYield(vault, sharePrice, asOf.timestamp)
+      return [{ vault, recorded, hasCap, terms, state, asOf, evidence }]
+    })
+    return (await Promise.all(live)).flat()
   }
 
   async function lastRecorded(vaults: readonly Vault[]): Promise<LiveVault[]> {
@@ -126,15 +124,6 @@ export function createLiveVaultReader({
       evidence: [...new Map(blocks.map((block) => [block.blockHash, block])).values()],
     }
   }
-}
-
-function stateAsOf(block: BlockHeader): StateAsOf {
-  return { ...toBlockFields(block), stale: false }
-}
-
-function unknownVault(vault: Vault): LiveVault {
-  const unread = { hasCap: undefined, terms: undefined, state: undefined, asOf: undefined, evidence: undefined }
-  return { vault, recorded: { ...NO_YIELDS, waits: undefined }, ...unread }
 }
 
 function toResponse(

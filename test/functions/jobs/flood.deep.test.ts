@@ -4,7 +4,6 @@ import { openRequestsStore } from '../../../lib/activity/open-requests-store.ts'
 import { recordingStore } from '../../../lib/activity/store.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { stateStore } from '../../../lib/vaults/state-store.ts'
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../support/counted.ts'
 import { someVaults } from '../../support/job.ts'
 import { memoryDynamo } from '../../support/memory-dynamo.ts'
+import { NO_YIELDS } from '../../support/no-yields.ts'
 import { openTables, TEST_TABLES } from '../../support/tables.ts'
 
 const RUN_MS = 42_000

@@ -18,8 +18,8 @@ import type { Rpc, RpcRequest } from '../../../lib/chain/rpc.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { refreshVaults } from '../../../lib/follow/refresh-vaults.ts'
 import type { VaultOnChain } from '../../../lib/protocols/vault-on-chain.ts'
-import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { createAgreedReaderOf } from '../../support/agreed.ts'
+import { NO_YIELDS } from '../../support/no-yields.ts'
 import { USERS } from '../../support/service.ts'
 
 const BASE = evmChain(8453) as EvmChain

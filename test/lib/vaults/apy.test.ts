@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { buildYields, formatAnnualYield, NO_YIELDS } from '../../../lib/vaults/apy.ts'
+import { buildYields, formatAnnualYield } from '../../../lib/vaults/apy.ts'
 import type { PricePoint } from '../../../lib/vaults/prices.ts'
+import { NO_YIELDS } from '../../support/no-yields.ts'
 import { scaleSampleCount } from '../../support/runs.ts'
 
 const HOUR = 3_600n

@@ -1,12 +1,12 @@
 import { type Address, getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { initialProgress, recordingStore } from '../../../lib/activity/store.ts'
-import { NO_YIELDS } from '../../../lib/vaults/apy.ts'
 import { priceStore } from '../../../lib/vaults/price-store.ts'
 import { addPrices } from '../../../lib/vaults/prices.ts'
 import type { VaultKey } from '../../../lib/vaults/vault.ts'
 import { yieldLookup } from '../../../lib/vaults/yields.ts'
 import { createCountingTables, createVirtualClock } from '../../support/counted.ts'
+import { NO_YIELDS } from '../../support/no-yields.ts'
 
 const DAY = 86_400
 /** Noon of a UTC day, in seconds since 1970. */
