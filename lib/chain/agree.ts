@@ -8,11 +8,12 @@ import { logger } from '../core/logger.ts'
 import { type Result, toResult, unwrap } from '../core/result.ts'
 import { sha256 } from '../core/sha256.ts'
 import { maxNodeLag } from './blocks.ts'
-import { blockRequest, HashedHeader, parseResult } from './logs.ts'
+import { blockRequest, HashedHeader, lowerBlock, parseResult } from './logs.ts'
 import { createRpc } from './nodes.ts'
 import { type ChainReader, createChainReader } from './reader.ts'
 import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
+import { isLatestHeader } from './request.ts'
 import type { Rpc, RpcOptions, RpcOutcome, RpcRequest } from './rpc.ts'
 
 /** Function that returns the reader of the chain with this id. */
@@ -342,8 +343,7 @@ function noteHeads(
       tag === 'latest' ? HashedHeader : HashedHeader.optional().catch(undefined),
       outcomes[index],
     )
-    const before = noted.get(tag)
-    if (header && (!before || header.number < before.number)) noted.set(tag, header)
+    if (header) noted.set(tag, lowerBlock(header, noted.get(tag) ?? header))
   }
 }
 
@@ -351,16 +351,8 @@ function dependsOnHead({ method, params }: RpcRequest): boolean {
   return AT_HEAD.includes(method) || params.some((param) => TAGS.includes(param))
 }
 
-function isLatestHeader({ method, params }: RpcRequest): boolean {
-  return method === HEADER && params[0] === 'latest'
-}
-
 function isRefused(outcome: RpcOutcome): boolean {
-  return ['archive', 'unserved'].includes(`${refusalOf(outcome)}`)
-}
-
-function refusalOf(outcome: RpcOutcome | undefined) {
-  return outcome && 'error' in outcome ? outcome.error.refusal : undefined
+  return 'error' in outcome && (outcome.error.refusal === 'archive' || outcome.error.refusal === 'unserved')
 }
 
 /**
@@ -489,15 +481,11 @@ function oldestHeads(pair: Pair<unknown>): Heads {
   for (const { heads } of pair) {
     for (const [chainId, tags] of heads) {
       const known = oldest.get(chainId) ?? new Map<unknown, HashedHeader>()
-      for (const [tag, header] of tags) known.set(tag, lowerHeader(known.get(tag), header))
+      for (const [tag, header] of tags) known.set(tag, lowerBlock(header, known.get(tag) ?? header))
       if (known.size > 0) oldest.set(chainId, known)
     }
   }
   return oldest
-}
-
-function lowerHeader(known: HashedHeader | undefined, header: HashedHeader): HashedHeader {
-  return known && known.number <= header.number ? known : header
 }
 
 /** True if two attempts failed with the same error and a replacement of their hosts cannot help. */
@@ -565,8 +553,7 @@ function placesOf(seats: readonly Seat[]): { readonly chainId: number; readonly 
 /** Returns a short hash of a value for logs; `unreadable` if a host's value is nested too deeply for JSON. */
 function digest(value: unknown): string {
   try {
-    const text = JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))
-    return sha256(String(text)).slice(0, 16)
+    return sha256(serializeForComparison(value)).slice(0, 16)
   } catch {
     return 'unreadable'
   }

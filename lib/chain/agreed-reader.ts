@@ -11,6 +11,7 @@ import { type BlockHeader, compareLocation, HashedHeader, Log, Receipt } from '.
 import type { ChainReader, ReadOptions, ReadPlan } from './reader.ts'
 import { findChain, groupByHost, type RpcUrls } from './readers.ts'
 import type { EvmChain } from './registry.ts'
+import { isLatestHeader } from './request.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
 /**
@@ -97,7 +98,6 @@ function sameOutcomes(chain: EvmChain, requests: readonly RpcRequest[]): Combine
   }
 }
 
-const HEADER = 'eth_getBlockByNumber'
 const RECEIPT = 'eth_getTransactionReceipt'
 const TRANSACTION = 'eth_getTransactionByHash'
 const TIME = 'blockTimestamp'
@@ -110,7 +110,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   eth_getBalance: Quantity,
   eth_getLogs: z.array(Log),
   eth_getBlockReceipts: z.array(z.object({ logs: z.array(Log) })),
-  [HEADER]: HashedHeader.nullable(),
+  eth_getBlockByNumber: HashedHeader.nullable(),
   [RECEIPT]: Receipt.nullable(),
   [TRANSACTION]: z
     .object({ hash: TransactionHash, from: Address, to: Address.nullish(), nonce: Quantity, input: HexText })
@@ -119,18 +119,18 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
 
 function combineOutcomes(
   chain: EvmChain,
-  { method, params }: RpcRequest,
+  request: RpcRequest,
   [older, newer]: readonly [RpcOutcome, RpcOutcome],
   [olderHead, newerHead]: readonly (HashedHeader | undefined)[],
 ): RpcOutcome | undefined {
   if ('error' in older || 'error' in newer) {
     return 'error' in older && 'error' in newer && older.error.refusal === newer.error.refusal ? older : undefined
   }
+  const { method } = request
   const schema = SCHEMAS[method] ?? HexText
   const [one, other] = [older, newer].map(({ result }) => schema.safeParse(result))
   if (!one?.success || !other?.success) return undefined
-  const isLatest = method === HEADER && params[0] === 'latest'
-  if (isLatest || lowerText(one.data) === lowerText(other.data)) return older
+  if (isLatestHeader(request) || lowerText(one.data) === lowerText(other.data)) return older
   if (one.data === null || other.data === null) {
     // A pending transaction may not have reached every node, so null is no disagreement.
     if (method === TRANSACTION) return { result: null }

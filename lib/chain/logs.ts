@@ -51,8 +51,8 @@ export function toBlockFields({ number, timestamp }: BlockHeader): { blockNumber
   return { blockNumber: Number(number), timestamp: toDate(timestamp) }
 }
 
-/** Returns the lower of two blocks of one chain. */
-export function lowerBlock(left: BlockHeader, right: BlockHeader): BlockHeader {
+/** Returns the lower of two blocks of one chain; the second if they have one number. */
+export function lowerBlock<Block extends BlockHeader>(left: Block, right: Block): Block {
   return left.number < right.number ? left : right
 }
 

@@ -5,7 +5,7 @@ import { FailedTry, type HttpEnvironment, type HttpResponse, ResponseTooLarge, s
 import { logger } from '../core/logger.ts'
 import { createLearntLimits, type LearntLimits } from './lessons.ts'
 import { classifyNodeError, NodeError, type NodeErrorMeaning, parseLimit, refusalStatus } from './refusal.ts'
-import { blockOf, countBlocks, featureOf, isEventsRequest, rangeOf } from './request.ts'
+import { blockOf, countBlocks, featureOf, isEventsRequest, isLatestHeader, rangeOf } from './request.ts'
 import type { RpcError, RpcOptions, RpcRequest } from './rpc.ts'
 
 /** A node's result or error of one call. The refusal `busy` means that the node may serve the same call a moment later. */
@@ -211,7 +211,7 @@ export function createNode(url: string, { now, ...environment }: HttpEnvironment
       if (result === undefined) throw new FailedTry('upstream_bad_answer', 'a call has no response')
       if (result === null && isNeverNull(request)) return { error: { code: 0, refusal: 'unserved' } }
       proveAll(request)
-      const header = isLatest(request) ? Newest.safeParse(result).data : undefined
+      const header = isLatestHeader(request) ? Newest.safeParse(result).data : undefined
       newest = Math.max(newest, Number(header?.number) || 0)
       return { result }
     })
@@ -300,13 +300,9 @@ function ageKind({ method }: RpcRequest): string {
   return `age for ${method}`
 }
 
-function isLatest({ method, params }: RpcRequest): boolean {
-  return method === 'eth_getBlockByNumber' && params[0] === 'latest'
-}
-
 /** True for `eth_` calls whose result is never null on a healthy node. */
 function isNeverNull(request: RpcRequest): boolean {
-  return isLatest(request) || /^eth_(?!get(Block|Transaction))/.test(request.method)
+  return isLatestHeader(request) || /^eth_(?!get(Block|Transaction))/.test(request.method)
 }
 
 function smallerRange(width: number | undefined): number | undefined {

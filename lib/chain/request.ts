@@ -13,6 +13,11 @@ export function isEventsRequest({ method }: RpcRequest): boolean {
   return method === 'eth_getLogs'
 }
 
+/** True for a request for the latest block's header. */
+export function isLatestHeader({ method, params }: RpcRequest): boolean {
+  return method === 'eth_getBlockByNumber' && params[0] === 'latest'
+}
+
 /** True for an eth_call with state overrides. */
 export function hasOverrides({ method, params }: RpcRequest): boolean {
   return method === 'eth_call' && params.length > 2
