@@ -83,11 +83,8 @@ export async function simulateRoundTrip(
 ): Promise<SimulatedTrip> {
   const { asset, shareToken } = vault
   const { block, time, amount, worth, choice, slots } = await readStart(reader, vault, account)
-  const reasonUntried = (why: string, contradictions: readonly string[] = []) => ({
-    block,
-    amount,
-    untried: why,
-    contradictions,
+  const reasonUntried = (untried: string, contradictions: readonly string[] = []) => ({
+    ...{ block, amount, untried, contradictions },
   })
   if (!slots) return reasonUntried(CANNOT_SIMULATE)
   const simulate: Simulate = async (storage, blocks, until) => {
@@ -97,14 +94,8 @@ export async function simulateRoundTrip(
     return parseBlocks(outcome, blocks)
   }
   const paid = slots.asset ? storageOf(asset, slots.asset, amount) : {}
-  const taken = await tryDeposit(simulate, {
-    vault,
-    account,
-    amount,
-    choice,
-    hasAssets: slots.asset !== undefined,
-    storage: paid,
-  })
+  const hasAssets = slots.asset !== undefined
+  const taken = await tryDeposit(simulate, { vault, account, amount, choice, hasAssets, storage: paid })
   // The withdrawal is simulated even if the deposit gave no shares. The account then gets an overridden share balance.
   const { deposit, got, left, findings } = taken
   const held = got > 0n ? got : worth
@@ -112,8 +103,8 @@ export async function simulateRoundTrip(
   if (got === 0n && !slots.share)
     return reasonUntried(taken.why ?? 'the storage slot of share balances is not known', findings)
   const madeUp = got === 0n && slots.share ? storageOf(shareToken, slots.share, held) : {}
-  const start = { vault, account, deposit, held, left, storage: { ...paid, ...madeUp } }
-  const ways = await tryExits(simulate, start, time)
+  const start = { vault, account, deposit, held, left, storage: { ...paid, ...madeUp }, time }
+  const ways = await tryExits(simulate, start)
   if (!ways) return reasonUntried(CANNOT_SIMULATE, findings)
 
   const { way, valueBefore, valueAfter } = ways
@@ -142,6 +133,22 @@ export async function simulateRoundTrip(
 }
 
 const CANNOT_SIMULATE = 'no node simulates with made-up balances'
+
+type Attempt = { readonly vault: VaultOnChain; readonly account: Address; readonly storage: StorageOverrides }
+
+type DepositAttempt = Attempt & {
+  readonly amount: bigint
+  readonly choice: { readonly operation: DepositOperation } | { readonly refusal: string }
+  readonly hasAssets: boolean
+}
+
+/** `held` are the account's shares and `left` its assets after the deposit. `time` is that of the latest block, in seconds since 1970. */
+type ExitAttempt = Attempt & {
+  readonly deposit: readonly Transaction[]
+  readonly held: bigint
+  readonly left: bigint
+  readonly time: bigint
+}
 
 type Simulate = (
   storage: StorageOverrides,
@@ -202,16 +209,8 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
  */
 async function tryDeposit(
   simulate: Simulate,
-  attempt: {
-    readonly vault: VaultOnChain
-    readonly account: Address
-    readonly amount: bigint
-    readonly choice: { readonly operation: DepositOperation } | { readonly refusal: string }
-    readonly hasAssets: boolean
-    readonly storage: StorageOverrides
-  },
+  { vault, account, amount, choice, hasAssets, storage }: DepositAttempt,
 ) {
-  const { vault, account, amount, choice, hasAssets, storage } = attempt
   const none = (why: string) => ({ why, deposit: [], name: undefined, got: 0n, left: 0n, findings: [] })
   if ('refusal' in choice) return none(`the vault takes no deposit (${choice.refusal})`)
   if (!hasAssets) return none(`the storage slot of ${vault.assetSymbol} balances is not known`)
@@ -237,20 +236,7 @@ async function tryDeposit(
  * Simulates withdrawals after a deposit. The result has the first withdrawal that works, and the value of the shares
  * before and after the deposit. Returns undefined if no node can simulate.
  */
-async function tryExits(
-  simulate: Simulate,
-  attempt: {
-    readonly vault: VaultOnChain
-    readonly account: Address
-    readonly deposit: readonly Transaction[]
-    readonly held: bigint
-    /** Assets that remain with the account after the deposit. */
-    readonly left: bigint
-    readonly storage: StorageOverrides
-  },
-  /** Time of the latest block, in seconds since 1970. */
-  time: bigint,
-) {
+async function tryExits(simulate: Simulate, attempt: ExitAttempt) {
   const { vault, account, deposit, held, left, storage } = attempt
   const { address, shareToken } = vault
   const { assets, shares } = balancesOf(vault, account)
@@ -273,7 +259,7 @@ async function tryExits(
     return { name, exit, result, assets: decoded(assets, assetsThen), shares: decoded(shares, sharesThen) }
   })
   const { way: found, refusals } = findExit(tries, { assets: left, shares: held })
-  const unpaid = found && vault.protocol === 'cooldown' && (await tryCooldown(simulate, { ...attempt, vault, time }))
+  const unpaid = found && vault.protocol === 'cooldown' && (await tryCooldown(simulate, vault, attempt))
   // Withdrawals of plain ERC-4626 vaults are supported only if they pay instantly.
   const isKnown = vault.protocol !== 'erc4626' || found?.exit === 'instant'
   const way = isKnown && !unpaid ? found : undefined
@@ -299,16 +285,9 @@ const AFTER_COOLDOWN = 2n ** 24n
  */
 async function tryCooldown(
   simulate: Simulate,
-  attempt: {
-    readonly vault: CooldownVault
-    readonly account: Address
-    readonly deposit: readonly Transaction[]
-    readonly held: bigint
-    readonly storage: StorageOverrides
-    readonly time: bigint
-  },
+  vault: CooldownVault,
+  { account, deposit, held, storage, time }: ExitAttempt,
 ): Promise<string | undefined> {
-  const { vault, account, deposit, held, storage, time } = attempt
   const request = { vault, account, amount: held }
   const transactionOf = ({ encode }: WithdrawalOperation) => ({ to: vault.address, data: encode(request), value: 0n })
   const inSilo = buildCall(vault.asset, erc20Abi, 'balanceOf', [vault.silo])
@@ -332,14 +311,8 @@ async function tryCooldown(
 
 function findInDeposit(
   { name, isAsync }: DepositOperation,
-  sums: {
-    readonly amount: bigint
-    readonly left: bigint
-    readonly got: bigint
-    readonly preview: bigint | undefined
-  },
+  { amount, left, got, preview }: { amount: bigint; left: bigint; got: bigint; preview: bigint | undefined },
 ): string[] {
-  const { amount, left, got, preview } = sums
   return [
     ...(left > 0n ? [`it takes ${amount - left} of a deposit of ${amount} units by ${name}`] : []),
     ...(isAsync && got > 0n ? [`it says that deposits are requests, but ${name} gives shares immediately`] : []),
