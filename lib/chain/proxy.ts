@@ -1,7 +1,9 @@
 import { type Address, type Hex, isHex, keccak256, numberToHex, pad, parseAbi, toHex, zeroAddress } from 'viem'
 import { checksumAddress } from '../core/codecs.ts'
 import { buildCall, decodeReturnValues } from './call.ts'
-import { buildDelegationCode, codeRequest, findDelegate, parseCode } from './code.ts'
+import { buildDelegationCode, codeRequest, findDelegate } from './code.ts'
+import { HexText } from './hex.ts'
+import { parseResult } from './logs.ts'
 import { type ChainReader, mapReadPlan, type ReadPlan } from './reader.ts'
 import type { RpcOutcome, RpcRequest } from './rpc.ts'
 
@@ -78,7 +80,7 @@ async function follow(reader: ChainReader, from: readonly Pointer[]): Promise<Po
     Promise.all(owners.map(async (of) => (await reader.readOne(storagePlan(of))).value.map((one) => ({ of, ...one })))),
   ])
   const inCode = from.flatMap(({ role, address: of }, index) => {
-    const code = parseCode(codes[index])
+    const code = parseResult(HexText, codes[index])
     // A clone's target without code is no error, because bytes that look like a target address may be another number.
     if (code === '0x' && role !== 'clone of') throw new Error(`There is no code at ${of}.`)
     return pointersIn(code).map((pointer) => ({ of, ...pointer }))

@@ -1,9 +1,10 @@
-import { type Address, type Hash, type Hex, hexToBigInt, isHex, numberToHex, parseAbi, size } from 'viem'
+import { type Address, type Hash, type Hex, hexToBigInt, numberToHex, parseAbi, size } from 'viem'
 import { inBatches } from '../core/batches.ts'
 import { badResponse } from '../core/errors.ts'
 import { LAST_SECOND } from '../core/time.ts'
 import { buildCall, type ContractCall, decodeReturnValues, type ReturnValues } from './call.ts'
 import type { Evidence } from './evidence.ts'
+import { HexText } from './hex.ts'
 import {
   type BlockHeader,
   blockRequest,
@@ -384,7 +385,7 @@ function decodeGroups(
   groups: readonly (readonly AggregateCall[])[],
   outcome: RpcOutcome | undefined,
 ) {
-  const all = decodeOutcome(outcome)
+  const all = decodeAggregate(parseResult(HexText, outcome))
   const [timestamp, evmNumber, ownNumber] = decodeReturnValues(blockCalls, all.splice(0, blockCalls.length))
   const number = ownNumber ?? evmNumber
   if (number === undefined || timestamp === undefined) throw badResponse('the block has no number or no time')
@@ -392,18 +393,9 @@ function decodeGroups(
   return { block: { number, timestamp }, returned: groups.map(({ length }) => all.splice(0, length)) }
 }
 
-function decodeOutcome(outcome: RpcOutcome | undefined): (Hex | undefined)[] {
-  return decodeAggregate(resultHex(outcome))
-}
-
-function resultHex(outcome: RpcOutcome | undefined): Hex {
-  if (outcome && 'result' in outcome && isHex(outcome.result)) return outcome.result
-  throw badResponse('a call has no result')
-}
-
 /** Parses a storage word. Some nodes omit leading zeros, so a shorter word is accepted too. */
 function resultWord(outcome: RpcOutcome | undefined): bigint {
-  const data = resultHex(outcome)
+  const data = parseResult(HexText, outcome)
   if (data === '0x' || size(data) > 32) throw badResponse('a storage word has the wrong size')
   return hexToBigInt(data)
 }

@@ -10,8 +10,10 @@ import {
 } from '../bridge/calldata.ts'
 import { type Clocks, computeQuoteExpiry } from '../bridge/terms.ts'
 import { buildCall, requireValue } from '../chain/call.ts'
-import { codeRequest, findDelegate, parseCode } from '../chain/code.ts'
+import { codeRequest, findDelegate } from '../chain/code.ts'
 import { encodeApprovals, erc20Abi, listApprovalPlans, verifyApprovals } from '../chain/erc20.ts'
+import { HexText } from '../chain/hex.ts'
+import { parseResult } from '../chain/logs.ts'
 import { MULTICALL3, multicall3Abi } from '../chain/multicall.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans, type ReadPlan } from '../chain/reader.ts'
 import type { RpcRequest } from '../chain/rpc.ts'
@@ -95,7 +97,7 @@ export async function readSourceState<T>(
     withHash: true,
   })
   const [value, pooled] = read.value
-  const code = parseCode(read.outcomes.at(-1))
+  const code = parseResult(HexText, read.outcomes.at(-1))
   // An account with delegated code (EIP-7702) has a private key that controls the address on every chain. Such an
   // account does not count as a contract.
   const source: SourceState = { ...pooled, accountIsContract: code !== '0x' && !findDelegate(code) }
@@ -118,7 +120,7 @@ export async function readDestinationState<T>(
     withHash: true,
   })
   const [ofPlan, paused] = value
-  const accountHasCode = parseCode(outcomes[0]) !== '0x'
+  const accountHasCode = parseResult(HexText, outcomes[0]) !== '0x'
   const destination: DestinationState = { paused, time: Number(block.timestamp), accountHasCode }
   return { value: ofPlan, destination, block, evidence }
 }
