@@ -71,27 +71,22 @@ export function simulationRequest(from: Address, transactions: readonly Transact
 /** Total gas of one simulated block, below the block gas limit of every chain. Its transactions get equal parts. */
 const BLOCK_GAS = 28_000_000n
 
-/** Like `simulationRequest`, but limits the gas of each transaction. One transaction then cannot use up the gas of later ones. */
-export function boundedSimulationRequest(from: Address, transactions: readonly Transaction[]): RpcRequest {
-  return simulation([{ calls: boundedCallsOf(from, transactions) }], 'latest')
-}
-
 /**
- * Returns the request that simulates blocks of transactions in order, on overridden storage. The simulation starts
- * after block `at`, by default after the latest. The last block has the time `until`, in seconds since 1970, if given.
- * Each transaction has a gas limit, so none can use up the gas of later transactions.
+ * Returns the request that simulates blocks of transactions in order. Each transaction has a gas limit, so none can use
+ * up the gas of later transactions. The simulation starts after block `at`, by default after the latest, on the storage
+ * words in `storage`. The last block has the time `until`, in seconds since 1970, if given.
  */
-export function overriddenSimulationRequest(
+export function boundedSimulationRequest(
   from: Address,
   blocks: readonly (readonly Transaction[])[],
   {
     at,
     storage,
     until,
-  }: { readonly at?: bigint; readonly storage: StorageOverrides; readonly until?: bigint | undefined },
+  }: { readonly at?: bigint; readonly storage?: StorageOverrides; readonly until?: bigint | undefined } = {},
 ): RpcRequest {
   const blockStateCalls = blocks.map((transactions, index) => ({
-    ...(index === 0 && { stateOverrides: storage }),
+    ...(index === 0 && storage && { stateOverrides: storage }),
     ...(index === blocks.length - 1 && until !== undefined && { blockOverrides: { time: numberToHex(until) } }),
     calls: boundedCallsOf(from, transactions),
   }))

@@ -5,7 +5,7 @@ import { encodeApprovals, erc20Abi } from '../chain/erc20.ts'
 import { buildReadPlan, type ChainReader, joinReadPlans } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
 import {
-  overriddenSimulationRequest,
+  boundedSimulationRequest,
   parseSimulatedBlocks,
   type SimulatedTransaction,
   type StorageOverrides,
@@ -88,9 +88,7 @@ export async function simulateRoundTrip(
   })
   if (!slots) return reasonUntried(CANNOT_SIMULATE)
   const simulate: Simulate = async (storage, blocks, until) => {
-    const [outcome] = await reader.request([
-      overriddenSimulationRequest(account, blocks, { at: block, storage, until }),
-    ])
+    const [outcome] = await reader.request([boundedSimulationRequest(account, blocks, { at: block, storage, until })])
     return parseBlocks(outcome, blocks)
   }
   const paid = slots.asset ? storageOf(asset, slots.asset, amount) : {}
@@ -186,7 +184,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
   const { assets, shares } = balancesOf(vault, account)
   const { storage, slotOf } = buildBalanceSlotTest([asset, shareToken], account)
   const blocks = [[view(assets), view(shares)]]
-  const extraCalls = [overriddenSimulationRequest(account, blocks, { storage })]
+  const extraCalls = [boundedSimulationRequest(account, blocks, { storage })]
   const { block, value, outcomes } = await reader.readOne(plan, { extraCalls })
   const [parse, worth] = value
   const probed = parseBlocks(outcomes[0], blocks)
@@ -207,10 +205,7 @@ async function readStart(reader: ChainReader, vault: VaultOnChain, account: Addr
  * Simulates a deposit. The result has the shares that arrive (`got`) and the assets that remain (`left`). If the
  * deposit fails, `why` is the reason.
  */
-async function tryDeposit(
-  simulate: Simulate,
-  { vault, account, amount, choice, hasAssets, storage }: DepositAttempt,
-) {
+async function tryDeposit(simulate: Simulate, { vault, account, amount, choice, hasAssets, storage }: DepositAttempt) {
   const none = (why: string) => ({ why, deposit: [], name: undefined, got: 0n, left: 0n, findings: [] })
   if ('refusal' in choice) return none(`the vault takes no deposit (${choice.refusal})`)
   if (!hasAssets) return none(`the storage slot of ${vault.assetSymbol} balances is not known`)

@@ -96,14 +96,11 @@ export async function prepareRewardsClaim(
     paid = batch.filter((_, index) => !failures[index])
     // Simulates the payable rewards again in one claim if the joint claim failed or contained other rewards.
     if (paid.length > 0 && (paid.length < batch.length || together?.status === 'reverted')) {
-      const [again] = await reader.request([
-        boundedSimulationRequest(account, [
-          encodeClaim(
-            account,
-            paid.map(({ reward }) => reward),
-          ),
-        ]),
-      ])
+      const claim = encodeClaim(
+        account,
+        paid.map(({ reward }) => reward),
+      )
+      const [again] = await reader.request([boundedSimulationRequest(account, [[claim]])])
       tried = parseSimulation(again, 1, distributorAbi) ?? []
     }
   }
@@ -145,9 +142,6 @@ function findFailure(
 }
 
 function dryRunRequest(account: Address, claims: readonly RewardClaim[]): RpcRequest {
-  const each = [claims, ...claims.map((one) => [one])]
-  return boundedSimulationRequest(
-    account,
-    each.map((some) => encodeClaim(account, some)),
-  )
+  const each = [claims, ...claims.map((one) => [one])].map((some) => encodeClaim(account, some))
+  return boundedSimulationRequest(account, [each])
 }

@@ -3,11 +3,7 @@ import { expect } from 'vitest'
 import { amountWord, buildBalanceSlotTest } from '../../../lib/chain/balance-slots.ts'
 import { buildCall } from '../../../lib/chain/call.ts'
 import { erc20Abi } from '../../../lib/chain/erc20.ts'
-import {
-  overriddenSimulationRequest,
-  parseSimulatedBlocks,
-  type StorageOverrides,
-} from '../../../lib/chain/simulation.ts'
+import { boundedSimulationRequest, parseSimulatedBlocks, type StorageOverrides } from '../../../lib/chain/simulation.ts'
 import { callRpc } from '../../../sandbox/rpc.ts'
 import { test } from '../../support/service.ts'
 
@@ -37,7 +33,7 @@ test.for([
   const balanceOf = buildCall(TOKEN, erc20Abi, 'balanceOf', [ACCOUNT])
   const readOn = async (storage: StorageOverrides) => {
     const blocks = [[{ to: balanceOf.to, data: balanceOf.data, value: 0n }]]
-    const [result] = await callRpc(chain, [overriddenSimulationRequest(ACCOUNT, blocks, { storage })])
+    const [result] = await callRpc(chain, [boundedSimulationRequest(ACCOUNT, blocks, { storage })])
     const [[read] = []] = parseSimulatedBlocks({ result }, [1], []) ?? []
     return read?.status === 'success' ? balanceOf.decode(read.returnData) : undefined
   }
