@@ -1,16 +1,22 @@
 import { parseAbi } from 'viem'
 import { vaultAbi } from '../abi.ts'
 
-const ownAbi = parseAbi([
-  'function requestDeposit(uint256 assets, address controller, address owner) returns (uint256 requestId)',
+/** ABI of the functions and events of requests (https://eips.ethereum.org/EIPS/eip-7540) that Lagoon's vaults have too. */
+export const requestAbi = parseAbi([
+  'function deposit(uint256 assets, address receiver, address controller) returns (uint256 shares)',
+  'function requestRedeem(uint256 shares, address controller, address owner) returns (uint256 requestId)',
   'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function maxMint(address controller) view returns (uint256 shares)',
-  'function deposit(uint256 assets, address receiver, address controller) returns (uint256 shares)',
-  'function mint(uint256 shares, address receiver, address controller) returns (uint256 assets)',
-  'function requestRedeem(uint256 shares, address controller, address owner) returns (uint256 requestId)',
   'function pendingRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
   'function claimableRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
+  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
+  'event RedeemRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares)',
+])
+
+const ownAbi = parseAbi([
+  'function requestDeposit(uint256 assets, address controller, address owner) returns (uint256 requestId)',
+  'function mint(uint256 shares, address receiver, address controller) returns (uint256 assets)',
   'function cancelDepositRequest(uint256 requestId, address controller)',
   'function pendingCancelDepositRequest(uint256 requestId, address controller) view returns (bool isPending)',
   'function claimableCancelDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
@@ -19,8 +25,6 @@ const ownAbi = parseAbi([
   'function pendingCancelRedeemRequest(uint256 requestId, address controller) view returns (bool isPending)',
   'function claimableCancelRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
   'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
-  'event RedeemRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares)',
   'event CancelDepositClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 assets)',
   'event CancelRedeemClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 shares)',
 ])
@@ -29,7 +33,7 @@ const ownAbi = parseAbi([
  * ABI of asynchronous vaults with requests (https://eips.ethereum.org/EIPS/eip-7540) and cancellations
  * (https://eips.ethereum.org/EIPS/eip-7887).
  */
-export const erc7540Abi = [...vaultAbi, ...ownAbi] as const
+export const erc7540Abi = [...vaultAbi, ...requestAbi, ...ownAbi] as const
 
 /** View functions that return the state of an account's requests with one id, by kind of request. */
 export const REQUEST_VIEW_NAMES = {

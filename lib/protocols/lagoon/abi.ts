@@ -1,5 +1,6 @@
 import { parseAbi } from 'viem'
 import { vaultAbi } from '../abi.ts'
+import { requestAbi } from '../erc7540/abi.ts'
 
 const ownAbi = parseAbi([
   'function version() view returns (string)',
@@ -7,17 +8,10 @@ const ownAbi = parseAbi([
   'function requestDeposit(uint256 assets, address controller, address owner) payable returns (uint256 requestId)',
   'function requestDeposit(uint256 assets, address controller, address owner, address referral) payable returns (uint256 requestId)',
   'function syncDeposit(uint256 assets, address receiver, address referral) payable returns (uint256 shares)',
-  'function deposit(uint256 assets, address receiver, address controller) returns (uint256 shares)',
   'function cancelRequestDeposit()',
-  'function requestRedeem(uint256 shares, address controller, address owner) returns (uint256 requestId)',
   'function claimSharesAndRequestRedeem(uint256 shares) returns (uint40 requestId)',
   'function syncRedeem(uint256 shares, address receiver, uint256 minimumAssets) returns (uint256 assets)',
   'function cancelRequestRedeem(address controller)',
-  'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
-  'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
-  'function maxMint(address controller) view returns (uint256 shares)',
-  'function pendingRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
-  'function claimableRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
   'function convertToShares(uint256 assets, uint256 requestId) view returns (uint256 shares)',
   'function convertToAssets(uint256 shares, uint256 requestId) view returns (uint256 assets)',
   'function isTotalAssetsValid() view returns (bool)',
@@ -26,10 +20,8 @@ const ownAbi = parseAbi([
   'function isAllowed(address account) view returns (bool)',
   'function pendingSilo() view returns (address)',
   'function safe() view returns (address)',
-  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
   'event DepositRequestCanceled(uint256 indexed requestId, address indexed controller)',
   'event DepositSync(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
-  'event RedeemRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 shares)',
   'event RedeemRequestCanceled(uint256 indexed requestId, address indexed controller, uint256 shares)',
   'event WithdrawSync(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
   'event SettleDeposit(uint40 indexed epochId, uint40 indexed settledId, uint256 totalAssets, uint256 totalSupply, uint256 assetsDeposited, uint256 sharesMinted)',
@@ -39,7 +31,7 @@ const ownAbi = parseAbi([
 ])
 
 /** ABI of Lagoon v0, versions 0.1 to 0.6. Each version lacks some of these functions. */
-export const lagoonAbi = [...vaultAbi, ...ownAbi] as const
+export const lagoonAbi = [...vaultAbi, ...requestAbi, ...ownAbi] as const
 
 /** ABI of `feeRates` in versions before 0.6, in which the function returns only two rates. */
 export const firstRatesAbi = parseAbi(['function feeRates() view returns (uint16 management, uint16 performance)'])
