@@ -88,7 +88,10 @@ test('Every endpoint and job makes the requests and round trips that docs/cost.j
     chains: CHAINS.length,
     tokens: MARKET_TOKEN_COUNT,
   }
-  expect(compareCounts({ size, ...counted }), 'More requests than before? Take them out, or accept them with: npm run cost').toEqual([])
+  expect(
+    compareCounts({ size, ...counted }),
+    'More requests than before? Take them out, or accept them with: npm run cost',
+  ).toEqual([])
 })
 
 type RpcCall = Parameters<typeof callRpc>[1][number]

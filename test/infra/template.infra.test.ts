@@ -232,7 +232,9 @@ test('Every endpoint serves a wallet with the permissions of the template', {
 
 test('A stage and its edge have the resources that docs/cost.json counts', ({ stacks, backends }) => {
   const parts = countStage(stacks, backends.chains.length)
-  expect(compareCounts(parts), 'More requests than before? Take them out, or accept them with: npm run cost').toEqual([])
+  expect(compareCounts(parts), 'More requests than before? Take them out, or accept them with: npm run cost').toEqual(
+    [],
+  )
 })
 
 test('A stage passes the smoke test through its edge', async ({ stage: { edge, apiKey } }) => {

@@ -215,7 +215,9 @@ function refuseSimulations(wire: RecordingProxy): void {
     const simulations = new Set(calls.flatMap(({ id, method }) => (method === 'eth_simulateV1' ? [id] : [])))
     const items: readonly { id: number }[] = JSON.parse(answer)
     const error = { code: -32_601, message: 'the method eth_simulateV1 does not exist' }
-    return JSON.stringify(items.map((item) => (simulations.has(item.id) ? { jsonrpc: '2.0', id: item.id, error } : item)))
+    return JSON.stringify(
+      items.map((item) => (simulations.has(item.id) ? { jsonrpc: '2.0', id: item.id, error } : item)),
+    )
   }
 }
 
@@ -225,7 +227,8 @@ function multiplyPayments(wire: RecordingProxy, factor: bigint): void {
   rewriteResults(wire, (result, { method }) => {
     if (method !== 'eth_simulateV1') return result
     for (const log of (result as SimulatedBlocks).flatMap(({ calls }) => calls.flatMap(({ logs = [] }) => logs))) {
-      if (log.topics[2] === toAlice && size(log.data) === 32) log.data = numberToHex(BigInt(log.data) * factor, { size: 32 })
+      if (log.topics[2] === toAlice && size(log.data) === 32)
+        log.data = numberToHex(BigInt(log.data) * factor, { size: 32 })
     }
     return result
   })
