@@ -69,7 +69,7 @@ describe('A program', () => {
     vi.stubEnv('VAULTLINE_URL', service.baseUrl)
     vi.stubEnv('VAULTLINE_KEY', vault.key)
     onTestFinished(() => void vi.unstubAllEnvs())
-    const { deposit } = await import(join(folder, 'deposit.ts'))
+    const { deposit } = await import(join(folder, 'deposit-and-claim.ts'))
 
     // The vault settles while the client polls the deposit's status. The test changes the response's poll delay to 1
     // ms.
