@@ -1,8 +1,7 @@
 import { findVisibleVault } from '../../../lib/clients/key-limits.ts'
 import { DAY_SECONDS, toDate, toSeconds } from '../../../lib/core/time.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { now, prices, type Services } from '../../../lib/services.ts'
+import { now, prices } from '../../../lib/services.ts'
 import { yieldsOfHistory } from '../../../lib/vaults/yields.ts'
 import { contract } from './contract.ts'
 
@@ -13,31 +12,32 @@ const DAYS = { '30d': 30n, '90d': 90n, '1y': 365n } as const
  */
 const EARLIER_SECONDS = 30n * DAY_SECONDS
 
-function getHistory({ prices, now }: Services<'prices' | 'now'>) {
-  return async ({ client, limits, path, query }: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { range, chainId } = query
-    const vault = findVisibleVault({ client, limits }, path.vaultAddress, chainId)
-    const since = range === 'all' ? 0n : toSeconds(new Date(now())) - DAYS[range] * DAY_SECONDS
-    // The yields at the start of the range need prices from before the range.
-    const from = range === 'all' ? 0n : since - EARLIER_SECONDS
-    const [days, hours] = await Promise.all([
-      prices.list(vault, 'day', from),
-      range === '30d' ? prices.list(vault, 'hour', since) : undefined,
-    ])
-    const points = (hours ?? days).filter(({ timestamp }) => timestamp >= since)
-    const yields = yieldsOfHistory(points, days)
-    return {
-      vaultAddress: vault.address,
-      chainId: vault.chainId,
-      range,
-      history: points.map(({ timestamp, price, totalAssets }, index) => ({
-        at: toDate(timestamp),
-        sharePrice: price,
-        totalAssets: totalAssets ?? null,
-        annualYield: yields[index] ?? null,
-      })),
-    }
-  }
-}
-
-export const handler = endpoint(contract, { prices, now }, getHistory)
+export const handler = endpoint(
+  contract,
+  { prices, now },
+  ({ prices, now }) =>
+    async ({ client, limits, path, query }) => {
+      const { range, chainId } = query
+      const vault = findVisibleVault({ client, limits }, path.vaultAddress, chainId)
+      const since = range === 'all' ? 0n : toSeconds(new Date(now())) - DAYS[range] * DAY_SECONDS
+      // The yields at the start of the range need prices from before the range.
+      const from = range === 'all' ? 0n : since - EARLIER_SECONDS
+      const [days, hours] = await Promise.all([
+        prices.list(vault, 'day', from),
+        range === '30d' ? prices.list(vault, 'hour', since) : undefined,
+      ])
+      const points = (hours ?? days).filter(({ timestamp }) => timestamp >= since)
+      const yields = yieldsOfHistory(points, days)
+      return {
+        vaultAddress: vault.address,
+        chainId: vault.chainId,
+        range,
+        history: points.map(({ timestamp, price, totalAssets }, index) => ({
+          at: toDate(timestamp),
+          sharePrice: price,
+          totalAssets: totalAssets ?? null,
+          annualYield: yields[index] ?? null,
+        })),
+      }
+    },
+)

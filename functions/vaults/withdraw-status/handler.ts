@@ -1,11 +1,11 @@
 import { describePending, readRequestStatus } from '../../../lib/activity/request-status.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../lib/core/time.ts'
-import type { Reply, Request } from '../../../lib/frame/contract.ts'
+import type { Reply } from '../../../lib/frame/contract.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
 import { isFixedRequest } from '../../../lib/protocols/fixed-requests.ts'
 import type { LedgerEntry } from '../../../lib/protocols/ledger-entry.ts'
 import { type AccountRedemptions, sumCancelled } from '../../../lib/protocols/protocol.ts'
-import { getReader, now, records, type Services } from '../../../lib/services.ts'
+import { getReader, now, records } from '../../../lib/services.ts'
 import { contract } from './contract.ts'
 
 type Status = Reply<typeof contract>['status']
@@ -24,41 +24,39 @@ const COOLDOWN_DESCRIPTIONS: Record<Status, string> = {
   withdrawn: 'No withdrawal is under way; the last one was paid.',
 }
 
-function getWithdrawStatus(services: Services<'getReader' | 'records' | 'now'>) {
-  return async (request: Request<typeof contract>): Promise<Reply<typeof contract>> => {
-    const { requests, listEntries, open, reply } = await readRequestStatus(services, request, {
-      kind: 'withdrawal',
-      of: ({ redemptions }) => redemptions,
-      amounts: (of: AccountRedemptions) => ({
-        pending: of.cooldown?.pendingAssets ?? of.pendingRedeemShares,
-        claimable: of.claimableRedeemAssets,
-        cancelled: sumCancelled(of.cancelledRedemptions),
-        requestId: of.lastRedeemRequestId,
-        epochId: of.redeemEpochId,
-      }),
-    })
-    const { cooldown } = requests
-    const hadRequest = async () =>
-      requests.lastRedeemRequestId === null ? (await listEntries()).some(endsRequest) : requests.lastRedeemRequestId > 0
-    const status = open ?? ((await hadRequest()) ? 'withdrawn' : 'no_active_withdrawal')
-    return {
-      ...reply,
-      status,
-      statusDescription: cooldown ? COOLDOWN_DESCRIPTIONS[status] : describe(status, reply.missedSettlements),
-      claimableAt: cooldown?.claimableAt ?? null,
-      ...(cooldown?.claimableAt && { nextPollAfterMs: untilEnd(cooldown.claimableAt, services.now()) }),
-      amounts: {
-        pendingAssets: cooldown?.pendingAssets ?? null,
-        pendingRedeemShares: requests.pendingRedeemShares,
-        claimableAssets: requests.claimableRedeemAssets,
-        claimableShares: requests.claimableRedeemShares,
-        cancelledRedeemShares: sumCancelled(requests.cancelledRedemptions),
-      },
-      epochId: requests.lastRedeemRequestId || null,
-      vault: { redeemEpochId: requests.redeemEpochId },
-    }
+export const handler = endpoint(contract, { getReader, records, now }, (services) => async (request) => {
+  const { requests, listEntries, open, reply } = await readRequestStatus(services, request, {
+    kind: 'withdrawal',
+    of: ({ redemptions }) => redemptions,
+    amounts: (of: AccountRedemptions) => ({
+      pending: of.cooldown?.pendingAssets ?? of.pendingRedeemShares,
+      claimable: of.claimableRedeemAssets,
+      cancelled: sumCancelled(of.cancelledRedemptions),
+      requestId: of.lastRedeemRequestId,
+      epochId: of.redeemEpochId,
+    }),
+  })
+  const { cooldown } = requests
+  const hadRequest = async () =>
+    requests.lastRedeemRequestId === null ? (await listEntries()).some(endsRequest) : requests.lastRedeemRequestId > 0
+  const status: Status = open ?? ((await hadRequest()) ? 'withdrawn' : 'no_active_withdrawal')
+  return {
+    ...reply,
+    status,
+    statusDescription: cooldown ? COOLDOWN_DESCRIPTIONS[status] : describe(status, reply.missedSettlements),
+    claimableAt: cooldown?.claimableAt ?? null,
+    ...(cooldown?.claimableAt && { nextPollAfterMs: untilEnd(cooldown.claimableAt, services.now()) }),
+    amounts: {
+      pendingAssets: cooldown?.pendingAssets ?? null,
+      pendingRedeemShares: requests.pendingRedeemShares,
+      claimableAssets: requests.claimableRedeemAssets,
+      claimableShares: requests.claimableRedeemShares,
+      cancelledRedeemShares: sumCancelled(requests.cancelledRedemptions),
+    },
+    epochId: requests.lastRedeemRequestId || null,
+    vault: { redeemEpochId: requests.redeemEpochId },
   }
-}
+})
 
 function describe(status: Status, missedSettlements: number | null): string {
   return status === 'pending' ? describePending('Withdrawal', missedSettlements) : STATUS_DESCRIPTIONS[status]
@@ -79,5 +77,3 @@ function untilEnd(claimableAt: Date, now: number): number {
 function endsRequest(entry: LedgerEntry): boolean {
   return isFixedRequest(entry) || entry.kind === 'cancelRedeem' || (entry.kind === 'withdraw' && entry.isClaim)
 }
-
-export const handler = endpoint(contract, { getReader, records, now }, getWithdrawStatus)
