@@ -227,8 +227,10 @@ test('The quick start leads to a deposit, by curl and by a program', async ({ se
   const [, set = ''] = /^ *(npm init .*?) && npm i /m.exec(page) ?? []
   await run('bash', ['-ec', set], { cwd: guides.folder })
   const before = await balanceOf(chain, vaultAddress)
-  const [, command = ''] = /^ *(node --env-file=.*)$/m.exec(page) ?? []
-  const program = await run('bash', ['-ec', command.replace('<here>', '.')], { cwd: guides.folder })
+  const [, command = ''] = /^ *(<here>.*\/node --env-file=.*)$/m.exec(page) ?? []
+  // Node comes from the repository, the environment from the guide's folder.
+  const typed = command.replace('<here>', process.cwd()).replace('<here>', '.')
+  const program = await run('bash', ['-ec', typed], { cwd: guides.folder })
   expect(program.stdout).toMatch(/^success 0x.{64}\nsuccess 0x.{64}\n$/)
   expect(await balanceOf(chain, vaultAddress)).toBeGreaterThan(before)
 })
