@@ -267,11 +267,11 @@ async function attempt<T>(
       if (isOver()) throw new AppError('upstream_unavailable', { cause: new Error('a pair of other hosts is found') })
       // Hosts are compared by their latest header, so requests that depend on it ask for it too.
       const needsHeader = requests.some(dependsOnHead) && !requests.some(isLatestHeader)
-      const asked = needsHeader ? [...requests, blockRequest('latest')] : requests
-      const sent = blocks ? asked.map((request) => atBlock(request, blocks)) : asked
+      const withHeader = needsHeader ? [...requests, blockRequest('latest')] : requests
+      const sent = blocks ? withHeader.map((request) => atBlock(request, blocks)) : withHeader
       const isDryRun = (index: number) => requests[index]?.method === SIMULATION
       const outcomes = await sendToBoth(sent, [rpc, simulator], options)
-      noteHeads(noted, asked, outcomes)
+      noteHeads(noted, withHeader, outcomes)
       // A failed simulation does not fail the host. A host that cannot simulate still serves other calls.
       const isFailedDryRun = (outcome: RpcOutcome, index: number) => isDryRun(index) && 'error' in outcome
       if (outcomes.some((outcome, index) => isRefused(outcome) && !isDryRun(index))) {

@@ -224,8 +224,8 @@ export function createChainReader(chain: EvmChain, rpc: Rpc, { nodes = 1 }: { re
   /** Reads a block's hash. Tries again, because a node behind the same URL may not know the block yet. */
   async function readHash({ number }: Pick<BlockHeader, 'number'>, tries = HEADER_TRIES): Promise<Hash> {
     const [outcome] = await rpc([blockRequest(number)])
-    const isTold = outcome && 'result' in outcome && outcome.result !== null
-    if (tries > 1 && !isTold) return readHash({ number }, tries - 1)
+    const hasHeader = outcome && 'result' in outcome && outcome.result !== null
+    if (tries > 1 && !hasHeader) return readHash({ number }, tries - 1)
     return parseResult(HashedHeader, outcome).hash
   }
 

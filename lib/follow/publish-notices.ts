@@ -22,7 +22,7 @@ export async function publishGroups<Of extends Group>(
     const isCutOff = !isRefusal(error)
     if (isCutOff || groups.length === 1) {
       const chainId = groups[0]?.notices[0]?.data.chainId
-      logger.error('clients not told', { chainId, groups: groups.length, reason: String(error) })
+      logger.error('clients not notified', { chainId, groups: groups.length, reason: String(error) })
       return { published: [], isCutOff }
     }
     const middle = Math.ceil(groups.length / 2)

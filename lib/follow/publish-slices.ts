@@ -60,7 +60,7 @@ export async function publishSlices(
   await publishVaultNotices(run, await withEntries(waiting))
   const isRecent = now() - Number(timestamp) * 1000 < MAX_UNREPORTED_SECONDS * 1000
   const unpublished = moved.map(({ vaultRun }) => vaultRun).filter((vaultRun) => run.unpublished.has(vaultRun))
-  if (isRecent && unpublished.length > 0) leaveForNextRun(run, unpublished, 'clients cannot be told')
+  if (isRecent && unpublished.length > 0) leaveForNextRun(run, unpublished, 'clients cannot be notified')
   const settled = new Map<VaultRun, Settled>()
   for (const { vaultRun } of moved) {
     const { progress, changed = [], ended = [] } = found.get(vaultRun) ?? {}

@@ -45,7 +45,7 @@ export function hasBlocksLeft({ progress, isRefused }: VaultRun, { number }: Blo
 export function planReads(
   { vaultRuns, final, separate }: Pick<Run, 'vaultRuns' | 'final' | 'separate'>,
   open: readonly VaultRun[],
-  alone: VaultRun | undefined,
+  noisyVault: VaultRun | undefined,
 ): BatchRange[] {
   const last = Number(final.number)
   const throughOf = ({ progress }: VaultRun) => progress.through
@@ -59,7 +59,7 @@ export function planReads(
   return [
     ...inRange.map((batch) => ({ batch, end: last })),
     { batch: behind.filter((vaultRun) => throughOf(vaultRun) < reach).slice(0, BATCH_SIZE), end: next },
-    { batch: alone ? [alone] : [], end: last },
+    { batch: noisyVault ? [noisyVault] : [], end: last },
   ]
     .filter(({ batch }) => batch.length > 0)
     .map(({ batch, end }) => {

@@ -25,13 +25,13 @@ export async function recordEvents(run: Run): Promise<void> {
   let savedAt = now()
   while (canReadMore(run)) {
     const open = vaultRuns.filter((vaultRun) => hasBlocksLeft(vaultRun, final))
-    const alone = [...separate].find((vaultRun) => open.includes(vaultRun))
-    const ranges = planReads(run, open, alone)
+    const noisyVault = [...separate].find((vaultRun) => open.includes(vaultRun))
+    const ranges = planReads(run, open, noisyVault)
     if (ranges.length === 0) break
     await Promise.all(ranges.map((part) => readNextSlice(run, part, (one) => recordSlice(run, one))))
-    if (alone) {
-      separate.delete(alone)
-      separate.add(alone)
+    if (noisyVault) {
+      separate.delete(noisyVault)
+      separate.add(noisyVault)
     }
     if (now() - savedAt > SAVE_EVERY_MS) {
       await saveProgress(run, listUnsavedVaultRuns(run))
@@ -101,7 +101,7 @@ async function recordSlice(run: Run, { batch, from, to }: BatchRange): Promise<n
   for (const { vaultRun } of published.filter(({ vaultRun }) => !vaultRun.isTaken)) {
     await closeSettledRequests(openRequests, vaultRun.vault, settled.get(vaultRun)?.settledIds)
   }
-  const noisy = batch.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
-  if (noisy && batch.length > 1) separate.add(noisy)
+  const noisyVault = batch.find(({ vault }) => (events.get(vault.address)?.length ?? 0) > SLICE_EVENTS / 2)
+  if (noisyVault && batch.length > 1) separate.add(noisyVault)
   return through
 }

@@ -123,15 +123,15 @@ function outcomeOf(terms: WithdrawalTerms, operation: Operation | undefined, las
   // Zero shares and zero assets mean that the last call pays only earlier requests. Its return value is then not the
   // amount of this withdrawal.
   const isNothing = terms.shares === 0n && terms.assets === 0n
-  const isTold = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
-  if (isTold) amounts[returns] = hexToBigInt(last.returnData)
+  const isSimulated = returns && !isNothing && last?.status === 'success' && size(last.returnData) === 32
+  if (isSimulated) amounts[returns] = hexToBigInt(last.returnData)
   return {
     withdrawal: {
       ...amounts,
       shares: requireValue(amounts.shares),
       fee: feeIn(value, amounts.assets),
       haircut,
-      isEstimate: !isTold && !isNothing,
+      isEstimate: !isSimulated && !isNothing,
       claimedAssets,
       prolongs,
     },

@@ -56,7 +56,7 @@ export async function publishTransfers(
     )
     return ended.length - published.length
   } catch (error) {
-    logger.error('clients not told', { chainId, transfers: ended.length, reason: String(error) })
+    logger.error('clients not notified', { chainId, transfers: ended.length, reason: String(error) })
     return ended.length
   }
 }
