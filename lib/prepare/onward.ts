@@ -94,16 +94,17 @@ async function sendPayment(
   requireBridgeAvailable(source, arrival)
   const reverted = results?.find((result) => result.status === 'reverted')
   if (reverted) throw buildVaultRefusal('withdrawal_refused', reverted.reason)
-  const parts = intents.map((intent, index) => atMost(readPaid(intent, results?.[index]), reported))
-  const paid = atMost(sum(parts), reported)
+  const parts = intents.map((intent, index) => readPaid(intent, results?.[index]))
+  const paid = sum(parts)
   // The bridge gets only an amount that the vault surely pays. That is the requested amount, else the simulated
   // payment, else the minimum in the operations. A host that lies in its simulation cannot raise the amount above the
   // reported payment.
-  const known = amount ?? (reported === undefined ? undefined : paid)
+  const known = amount ?? (reported === undefined ? undefined : atMost(paid, reported))
   const inputAmount = atMost(known ?? sum(intents.map(({ request }) => request.minimum)), paid)
   if (inputAmount === undefined) throw unavailable("must be left out: the vault's payment is not known in advance")
   if (inputAmount <= 0n) throw new AppError('amount_too_low_for_bridge')
-  const before = amount === undefined ? intents.map((intent, index) => withMinimum(intent, parts[index])) : intents
+  const before =
+    amount === undefined ? intents.map((intent, index) => withMinimum(intent, atMost(parts[index], reported))) : intents
 
   const request = { account, route, inputAmount }
   const quote = await services.fetchQuote(request)

@@ -7,16 +7,12 @@ import type { RecordedTransfer, Transfer } from '../../../lib/bridge/transfer.ts
 import type { ChainReader } from '../../../lib/chain/reader.ts'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/core/logger.ts'
-import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 
 /** Maximum number of transfers per run. The run reads them as one page of the table and writes each of them once. */
 const MAX_DUE = 100
-/**
- * Maximum number of RPC calls per run, on all chains together. At most MAX_POOLS of these calls read bridge contracts.
- * So at least MAX_CALLS calls remain, which suffice to poll one transfer completely.
- */
-const MAX_CALLS_OF_RUN = 12
-const MAX_POOLS = MAX_CALLS_OF_RUN - MAX_CALLS
+/** Maximum number of RPC calls per run for transfers that are polled one by one. They suffice for five complete polls. */
+const MAX_CALLS_OF_RUN = 5 * MAX_CALLS
 /** Pause before the next poll of a transfer, as a fraction of the transfer's age. MAX_WAIT_MS limits the pause. */
 const AGE_SHARE = 0.1
 const MAX_WAIT_MS = HOUR_MS
@@ -25,11 +21,10 @@ const FOLLOWED_MS = 21 * DAY_MS
 
 /**
  * Polls the bridge transfers of a source chain whose next poll is due. The transfer that has been due longest comes
- * first. No poll starts after `until` (epoch milliseconds). First it makes one call to the bridge contract of each of
- * at most 4 destination chains. The call shows which transfers have been filled or have passed their deadline. Then it
- * polls the transfers that need more data one by one, expired ones last. A run makes at most 12 calls in total. If they
- * do not suffice for a transfer, the next run polls this transfer first and later ones in the same order. A transfer that cannot be read
- * does not stop the others. `ended` lists transfers with an outcome that must still be published.
+ * first. No poll starts after `until` (epoch milliseconds). First it makes one call to the bridge contract of each
+ * destination chain. The call shows which transfers have been filled or have passed their deadline. Then it polls the
+ * transfers that need more data one by one, with at most 40 calls. Later runs poll the rest. A transfer that cannot be
+ * read does not stop the others. `ended` lists transfers with an outcome that must still be published.
  */
 export async function followTransfers(
   dependencies: TransferServices & {
@@ -46,15 +41,17 @@ export async function followTransfers(
     listed.filter(({ recorded }) => !isUnreported(recorded)),
     listed.filter(({ recorded }) => isUnreported(recorded)),
   ]
-  const { filled, expired, unasked, pools } = await readFills(getReader, due, chainId)
-  let callsLeft = MAX_CALLS_OF_RUN - pools
+  const { filled, expired } = await readFills(getReader, due, chainId)
+  let callsLeft = MAX_CALLS_OF_RUN
   let endedTransfers = 0
   let isSpent = false
   const postponed: { key: RecordedTransfer['key']; lookAt: Date | undefined }[] = []
-  // The search for a refund takes most of a run's calls, so expired transfers come after all others.
+  // The search for a refund takes many calls. Expired transfers are last in every second run and first in the others, so
+  // neither they nor the others wait for long.
   const isExpired = ({ recorded }: RecordedTransfer) => expired.has(recorded) || recorded.isUnfilled === true
-  for (const { key, recorded } of due.toSorted((left, right) => Number(isExpired(left)) - Number(isExpired(right)))) {
-    if (unasked.has(recorded)) continue
+  const areLast = Math.floor(now() / MINUTE_MS) % 2 === 0
+  const first = due.filter((one) => isExpired(one) !== areLast)
+  for (const { key, recorded } of [...first, ...due.filter((one) => !first.includes(one))]) {
     const isUneventful = !filled.has(recorded) && !expired.has(recorded) && !needsPoll(recorded)
     const budget = createBudget(callsLeft)
     isSpent ||= !budget.reaches(1) || now() >= until
@@ -87,21 +84,17 @@ export async function followTransfers(
 
 /**
  * Reads the fill status of waiting transfers from the bridge contracts of their destination chains. `expired` has
- * transfers that were not filled before their deadline. `unasked` has transfers to chains that this run does not read,
- * because transfers to other chains were due earlier. `pools` is the number of contracts read.
+ * transfers that were not filled before their deadline.
  */
 async function readFills(
   getReader: (chainId: number) => ChainReader,
   due: readonly RecordedTransfer[],
   chainId: number,
-): Promise<{ [Kind in 'filled' | 'expired' | 'unasked']: ReadonlySet<Transfer> } & { pools: number }> {
+): Promise<{ readonly filled: ReadonlySet<Transfer>; readonly expired: ReadonlySet<Transfer> }> {
   const filled = new Set<Transfer>()
   const expired = new Set<Transfer>()
   const waiting = due.flatMap(({ recorded }) => (needsPoll(recorded) ? [] : [{ recorded, deposit: recorded.deposit }]))
-  const groups = [...Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)]
-  const dueGroups = groups.slice(0, MAX_POOLS)
-  const unasked = new Set(groups.slice(MAX_POOLS).flatMap(([, group]) => group.map(({ recorded }) => recorded)))
-  for (const [destination, group] of dueGroups) {
+  for (const [destination, group] of Map.groupBy(waiting, ({ deposit }) => deposit.destinationChainId)) {
     const hashes = group.map(({ deposit }) => hashRelay(deposit))
     try {
       const { block, values } = await readFillStatuses(getReader(destination), hashes)
@@ -113,7 +106,7 @@ async function readFills(
       logger.warn('transfers not read', { chainId, destination, count: group.length, reason: String(error) })
     }
   }
-  return { filled, expired, unasked, pools: dueGroups.length }
+  return { filled, expired }
 }
 
 /**

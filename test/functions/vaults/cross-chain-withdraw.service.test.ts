@@ -244,6 +244,22 @@ describe('An instant withdrawal arrives on another chain as promised, to the uni
   })
 })
 
+test('A unit that the vault pays beyond its report stays in the wallet as the remainder', async ({ service }) => {
+  const vault = await openYieldVault(service)
+  for (const [user, amount] of [
+    [ALICE, 1_500_000_000n],
+    [BOB, 1_499_999_999n],
+  ] as const) {
+    await vault.mint(user.address, amount)
+    expectSuccess(await vault.send(user, await vault.deposit(user, amount)))
+  }
+  await vault.mint(vault.address, 1_000_000_000n)
+  const { reply, remainder } = await sendOff(createWithdrawalJourney(vault, service), { max: true })
+  const { withdrawal, quote } = reply.body
+  expect(withdrawal).toMatchObject({ assets: '2000000000', remainder: '1' })
+  expect({ sent: quote.inputAmount, remainder }).toEqual({ sent: '1999999999', remainder: 1n })
+})
+
 describe('An unsupported destination', () => {
   const SHARES = { shares: '1000000' }
   const countRpcRequests = ({ rpc }: Service) => Object.values(rpc).flatMap(({ bodies }) => bodies).length
