@@ -144,26 +144,26 @@ const OTHER_BUDGETS: Partial<Record<FunctionName, number>> = {
   // These bundles contain code that calls the bridge's API and compares two nodes (10 KiB). While that API must not be
   // called, the cache table contains the end of the pause. Deposits also check a vault's confirmed code and price.
   // Error details with valid amounts take half a KiB; stored quotes take 7 KiB.
-  'vaults/deposit': 541,
-  'vaults/withdraw': 527,
-  'vaults/claim': 526,
-  'vaults/cancel': 511,
+  'vaults/deposit': 539,
+  'vaults/withdraw': 525,
+  'vaults/claim': 524,
+  'vaults/cancel': 509,
   // These bundles contain code that reads and sums vault records, values transfers, and computes yields over three
   // periods. They are the largest bundles of functions that only read.
   'activity/positions': 494,
-  'activity/position': 503,
+  'activity/position': 501,
   'activity/deposits': 495,
   'activity/withdrawals': 496,
   // This bundle contains code that searches bridge transfers on the source and the destination chain. It also finds
   // vault events in the transaction that completes a transfer. With the client of the bridge's API, that takes 28 KiB.
-  'vaults/cross-chain-status': 503,
+  'vaults/cross-chain-status': 500,
   // These bundles contain code that reads vault records, because some vaults identify requests by an id.
   'vaults/deposit-status': 488,
   'vaults/withdraw-status': 488,
   // This bundle contains code that writes vault records, follows bridge transfers, and reports events to clients before
   // and after finality. The code for the queue, and for amounts and yields in events, takes 14 KiB. The size slows no
   // caller, because the job is scheduled.
-  'jobs/refresh-chain': 643,
+  'jobs/refresh-chain': 641,
   // This bundle contains the code of jobs/refresh-chain without the code for the bridge.
   'queues/refresh-shard': 575,
   // This bundle contains code that reports events to clients, writes to the queue, and compares two nodes. It also

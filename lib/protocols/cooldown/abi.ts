@@ -8,8 +8,5 @@ export const cooldownAbi = [
     'function cooldownDuration() view returns (uint24)',
     'function silo() view returns (address)',
     'function cooldowns(address user) view returns (uint104 cooldownEnd, uint152 underlyingAmount)',
-    'function cooldownAssets(uint256 assets) returns (uint256 shares)',
-    'function cooldownShares(uint256 shares) returns (uint256 assets)',
-    'function unstake(address receiver)',
   ]),
 ] as const

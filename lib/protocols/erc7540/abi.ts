@@ -3,8 +3,6 @@ import { vaultAbi } from '../abi.ts'
 
 /** ABI of the functions and events of requests (https://eips.ethereum.org/EIPS/eip-7540) that Lagoon's vaults have too. */
 export const requestAbi = parseAbi([
-  'function deposit(uint256 assets, address receiver, address controller) returns (uint256 shares)',
-  'function requestRedeem(uint256 shares, address controller, address owner) returns (uint256 requestId)',
   'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function maxMint(address controller) view returns (uint256 shares)',
@@ -15,16 +13,10 @@ export const requestAbi = parseAbi([
 ])
 
 const ownAbi = parseAbi([
-  'function requestDeposit(uint256 assets, address controller, address owner) returns (uint256 requestId)',
-  'function mint(uint256 shares, address receiver, address controller) returns (uint256 assets)',
-  'function cancelDepositRequest(uint256 requestId, address controller)',
   'function pendingCancelDepositRequest(uint256 requestId, address controller) view returns (bool isPending)',
   'function claimableCancelDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
-  'function claimCancelDepositRequest(uint256 requestId, address receiver, address controller)',
-  'function cancelRedeemRequest(uint256 requestId, address controller)',
   'function pendingCancelRedeemRequest(uint256 requestId, address controller) view returns (bool isPending)',
   'function claimableCancelRedeemRequest(uint256 requestId, address controller) view returns (uint256 shares)',
-  'function claimCancelRedeemRequest(uint256 requestId, address receiver, address controller)',
   'event CancelDepositClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 assets)',
   'event CancelRedeemClaim(address indexed controller, address indexed receiver, uint256 indexed requestId, address sender, uint256 shares)',
 ])

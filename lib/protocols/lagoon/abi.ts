@@ -5,13 +5,6 @@ import { requestAbi } from '../erc7540/abi.ts'
 const ownAbi = parseAbi([
   'function version() view returns (string)',
   'function owner() view returns (address)',
-  'function requestDeposit(uint256 assets, address controller, address owner) payable returns (uint256 requestId)',
-  'function requestDeposit(uint256 assets, address controller, address owner, address referral) payable returns (uint256 requestId)',
-  'function syncDeposit(uint256 assets, address receiver, address referral) payable returns (uint256 shares)',
-  'function cancelRequestDeposit()',
-  'function claimSharesAndRequestRedeem(uint256 shares) returns (uint40 requestId)',
-  'function syncRedeem(uint256 shares, address receiver, uint256 minimumAssets) returns (uint256 assets)',
-  'function cancelRequestRedeem(address controller)',
   'function convertToShares(uint256 assets, uint256 requestId) view returns (uint256 shares)',
   'function convertToAssets(uint256 shares, uint256 requestId) view returns (uint256 assets)',
   'function isTotalAssetsValid() view returns (bool)',
