@@ -29,7 +29,7 @@ import { someWebhookEvent } from '../support/webhooks.ts'
  * has just read.
  */
 const PAUSE_SECONDS = 3
-const DAY_SECONDS = 86_400
+const HOUR_SECONDS = 3_600
 const HOSTS = ['one', 'two']
 const [ALICE, BOB, CAROL, DAVE] = USERS
 
@@ -73,10 +73,11 @@ test('Every endpoint and job makes the requests and round trips that docs/cost.j
 }, async ({ service, tick, meter }) => {
   const { chains } = service.backends
   const counted = await service.standingStill(async () => {
+    await tick(Number(process.env.XOFF ?? 0) * 3600)
     const twoHosts = await startPlay(service, { hosts: HOSTS, meter, tick })
     const jobs = await countJobUsage(twoHosts.containers, service, meter)
-    // The calls begin one second after noon, so that no minute, hour or day begins during them.
-    await tick(1.5 * DAY_SECONDS + 1 - (Math.floor(Date.now() / 1000) % DAY_SECONDS))
+    // The calls begin one second after an hour, so that no hour or day begins during them.
+    await tick(13 * HOUR_SECONDS + 1 - (Math.floor(Date.now() / 1000) % HOUR_SECONDS))
     await countJobUsage(twoHosts.containers, service, meter)
     const two = await twoHosts.play([ALICE, CAROL])
     const one = await (await startPlay(service, { hosts: HOSTS.slice(1), meter, tick })).play([BOB, DAVE])
