@@ -156,7 +156,7 @@ async function rpc({ rpcUrl }: { rpcUrl: string }, method: string, ...params: un
 
 async function run(command: readonly string[], { env, ...options }: SpawnOptionsWithoutStdio = {}) {
   const environment = { ...process.env, NODE_COMPILE_CACHE, ...env }
-  const child = spawn(process.execPath, command, { timeout: 25_000, ...options, env: environment })
+  const child = spawn(process.execPath, command, { timeout: 100_000, ...options, env: environment })
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { status, stdout, stderr }
 }
