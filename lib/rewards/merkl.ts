@@ -24,6 +24,8 @@ const MAX_PROOF = 40
 const MAX_REWARDS = 60
 /** Maximum number of entries in `ReportedReward.vaults`. */
 const MAX_VAULTS = 20
+/** Maximum number of tokens that a vault's campaigns pay. Further tokens are omitted. */
+const MAX_CAMPAIGNS = 20
 const MAX_PAGES = 20
 const PAGE_SIZE = 100
 const CHAIN_IDS = EVM_CHAINS.map(({ id }) => id)
@@ -232,5 +234,7 @@ function mergeOpportunities(opportunities: readonly Opportunity[]): Campaign[] {
   }
   // Dividing a rate among tokens gives more decimals than Merkl's rates have. So each rate is rounded to four decimals,
   // like Merkl's rates.
-  return [...campaigns.values()].map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
+  return [...campaigns.values()]
+    .slice(0, MAX_CAMPAIGNS)
+    .map(({ apr, ...campaign }) => ({ ...campaign, apr: apr && Number(apr.toFixed(4)) }))
 }

@@ -1,18 +1,26 @@
-import type { Address } from 'viem'
+import { type Address, numberToHex } from 'viem'
 import type * as z from 'zod'
-import { buildCall } from '../chain/call.ts'
+import { buildCall, decodeReturnValues, requireValue } from '../chain/call.ts'
 import { erc20Abi } from '../chain/erc20.ts'
 import type { Evidence } from '../chain/evidence.ts'
-import { buildReadPlan, type ChainReader, mapReadPlan, type ReadPlan } from '../chain/reader.ts'
+import { HexText } from '../chain/hex.ts'
+import { parseResult } from '../chain/logs.ts'
+import { decodeAggregate, encodeAggregate, MULTICALL3 } from '../chain/multicall.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { RpcOutcome } from '../chain/rpc.ts'
 import { toDate } from '../core/time.ts'
 import type { ComputeTokenValue } from '../markets/token-values.ts'
-import { buildDistributionsPlan, type Distributions, deriveRewardState } from './distributor.ts'
+import { buildDistributionsPlan, deriveRewardState } from './distributor.ts'
 import type { ReportedReward } from './merkl.ts'
 import type { RewardResponse } from './responses.ts'
 
 type Reward = z.output<typeof RewardResponse>
 
-type Metadata = { readonly symbol: string | undefined; readonly decimals: number | undefined }
+/**
+ * Gas of the call that reads one token's symbol and decimals. Tokens use less than a tenth of it. A hostile token can
+ * use it up, which takes a node some milliseconds.
+ */
+const METADATA_GAS = numberToHex(1_000_000)
 
 /** Rewards that Merkl reports for an account. `isSpam` returns true if a token with this symbol looks like spam. */
 type OfAccount = {
@@ -22,42 +30,34 @@ type OfAccount = {
 }
 
 /**
- * Reads the state of these accounts' rewards from the chain in one request. If one token uses up all gas, each token is
- * read with a separate call. Returns the rewards of each account; undefined for an account that cannot be read. Omits
- * rewards with nothing left to pay, and tokens whose symbol on the chain looks like spam. Throws `upstream_*`.
+ * Reads the state of these accounts' rewards from the chain in one round trip. Returns the rewards of each account.
+ * Omits rewards with nothing left to pay, and tokens whose symbol on the chain looks like spam. Throws `upstream_*`.
  */
 export async function readRewards(
   reader: ChainReader,
   accounts: readonly OfAccount[],
   usdOf: ComputeTokenValue,
-): Promise<{ readonly rewards: (Reward[] | undefined)[]; readonly evidence: Evidence[] }> {
+): Promise<{ readonly rewards: Reward[][]; readonly evidence: Evidence[] }> {
   const tokens = [...new Set(accounts.flatMap(({ rewards }) => rewards.map(({ token }) => token)))]
   if (tokens.length === 0) return { rewards: accounts.map(() => []), evidence: [] }
-  const plans: ReadPlan<{ readonly distributions: Distributions } | Metadata>[] = [
-    ...accounts.map(({ account, rewards }) =>
-      mapReadPlan(
-        buildDistributionsPlan(
-          account,
-          rewards.map(({ token }) => token),
-        ),
-        (distributions) => ({ distributions }),
-      ),
+  const plans = accounts.map(({ account, rewards }) =>
+    buildDistributionsPlan(
+      account,
+      rewards.map(({ token }) => token),
     ),
-    ...tokens.map(metadataPlan),
-  ]
-  const { values, evidence } = await reader.readEach(plans, { withHash: true })
-  const metadata = new Map(tokens.map((token, index) => [token, values[accounts.length + index]]))
+  )
+  const extraCalls = tokens.map(metadataRequest)
+  const { values, outcomes, evidence } = await reader.read(plans, { extraCalls, withHash: true })
+  const metadata = new Map(tokens.map((token, index) => [token, parseMetadata(token, outcomes[index])]))
   const chainId = reader.chain.id
   return {
     evidence: [await evidence()],
     rewards: accounts.map(({ account, rewards, isSpam }, index) => {
-      const read = values[index]
-      if (!read || !('distributions' in read)) return undefined
+      const distributions = requireValue(values[index])
       return rewards.flatMap((reported): Reward[] => {
         const { token } = reported
-        const { claimableAt, ...standing } = deriveRewardState(account, reported, read.distributions)
-        const own = metadata.get(token)
-        const { symbol = null, decimals = null } = own && 'symbol' in own ? own : {}
+        const { claimableAt, ...standing } = deriveRewardState(account, reported, distributions)
+        const { symbol = null, decimals = null } = metadata.get(token) ?? {}
         if ((standing.amount === 0n && standing.pending === 0n) || isSpam(token, symbol ?? '')) return []
         const usd = decimals === null ? null : usdOf({ chainId, address: token, decimals }, standing.amount)
         return [
@@ -76,10 +76,21 @@ export async function readRewards(
   }
 }
 
-function metadataPlan(token: Address): ReadPlan<Metadata> {
-  const calls = {
-    symbol: buildCall(token, erc20Abi, 'symbol', []),
-    decimals: buildCall(token, erc20Abi, 'decimals', []),
+function metadataCalls(token: Address) {
+  return [buildCall(token, erc20Abi, 'symbol', []), buildCall(token, erc20Abi, 'decimals', [])] as const
+}
+
+/** Builds the call that reads a token's symbol and decimals. Each token has a call of its own, so that a hostile one fails alone. */
+function metadataRequest(token: Address) {
+  const call = { to: MULTICALL3, data: encodeAggregate(metadataCalls(token)), gas: METADATA_GAS }
+  return { method: 'eth_call', params: [call, 'latest'] }
+}
+
+function parseMetadata(token: Address, outcome: RpcOutcome | undefined) {
+  const returned = outcome && 'result' in outcome ? decodeAggregate(parseResult(HexText, outcome)) : []
+  const [symbol, decimals] = metadataCalls(token)
+  return {
+    symbol: decodeReturnValues([symbol], returned)[0],
+    decimals: decodeReturnValues([decimals], returned.slice(1))[0],
   }
-  return buildReadPlan({ address: token, slots: {}, calls }, ({ answers }) => answers)
 }

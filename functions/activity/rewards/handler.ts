@@ -1,5 +1,4 @@
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
-import { badResponse } from '../../../lib/core/errors.ts'
 import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
@@ -34,9 +33,7 @@ export const handler = endpoint(
         reported.map(async ({ chainId, isWhole, isStale, ...ofChain }) => {
           const read = async () => {
             const { rewards, evidence } = await readRewards(getReader(chainId), [{ account, ...ofChain }], usdOf)
-            const [ofAccount] = rewards
-            if (!ofAccount) throw badResponse('the Distributor cannot be read')
-            return { chainId, rewards: ofAccount, evidence }
+            return { chainId, rewards: rewards.flat(), evidence }
           }
           return { chainId, isWhole, isStale, result: await toResult(read()) }
         }),

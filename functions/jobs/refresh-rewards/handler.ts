@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { evmChain } from '../../../lib/chain/registry.ts'
 import { logger } from '../../../lib/core/logger.ts'
-import { toResult } from '../../../lib/core/result.ts'
+import { toResult, unwrap } from '../../../lib/core/result.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import { job } from '../../../lib/frame/job.ts'
 import { tokensKey } from '../../../lib/markets/cache-keys.ts'
@@ -40,21 +40,25 @@ const MAX_AGE_MS = 14 * MINUTE_MS
 const MAX_CHECKED = 100
 
 /**
- * Refreshes the reward campaigns of a chain's vaults. Then it publishes events about claimable and claimed rewards to
- * the clients that watch the accounts. A failed refresh of campaigns or accounts does not stop the rest. Throws
- * `upstream_*` if the claims could not be read. The next run reads them again.
+ * Refreshes the reward campaigns of a chain's vaults. Publishes events about claimed and claimable rewards to the
+ * clients that watch the accounts. A failed part does not stop the others. Throws `upstream_*` if the claims could not
+ * be read. The next run reads them again.
  */
 export function refreshRewards(dependencies: RewardsServices) {
   const { listedVaults, watchedAccounts, now } = dependencies
-  return async ({ chainId }: { chainId: number }): Promise<z.output<typeof contract.report>> => {
+  return async (
+    { chainId }: { chainId: number },
+    { remainingMs }: { readonly remainingMs: () => number },
+  ): Promise<z.output<typeof contract.report>> => {
     const vaults = await listedVaults.list(chainId)
     if (vaults.length === 0) return { chainId, outcome: 'no vaults' }
-    const campaigns = await refreshCampaigns(dependencies, chainId, vaults)
     const waiting = await watchedAccounts.listNext(chainId, MAX_CHECKED)
+    // Claims come first, because they do not depend on Merkl.
+    const claimed = await toResult(publishRewardClaims(dependencies, chainId, waiting.length > 0))
+    const campaigns = await refreshCampaigns(dependencies, chainId, vaults)
     const due = waiting.filter(({ lookAt }) => lookAt <= now())
-    const checked = await publishClaimableRewards(dependencies, chainId, due)
-    const claimed = await publishRewardClaims(dependencies, chainId, waiting.length > 0)
-    return { chainId, outcome: 'refreshed', ...campaigns, ...checked, claimed }
+    const checked = await publishClaimableRewards(dependencies, { chainId, due, remainingMs })
+    return { chainId, outcome: 'refreshed', ...campaigns, ...checked, claimed: unwrap(claimed) }
   }
 }
 

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type * as z from 'zod'
 import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
-import { DAY_MS, HOUR_MS } from '../../../lib/core/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import { FREE_PAYMENT } from '../../../lib/meter/meter.ts'
 import { readRewards } from '../../../lib/rewards/read-rewards.ts'
 import { type ChainRewardsReport, fetchReportedRewards } from '../../../lib/rewards/reported.ts'
@@ -17,49 +17,64 @@ type ClaimableServices = Parameters<typeof publishNotices>[0] &
 
 /** Pause between two requests to Merkl. With it, the concurrent runs for all chains send fewer than 10 requests per second in total. */
 const PAUSE_MS = 2_000
+/** Milliseconds before a run's end in which it no longer calls Merkl. Reading the chain and publishing need them. */
+const LAST_READS_MS = MINUTE_MS
 
 /**
  * Publishes events about the claimable rewards of due accounts to the clients that watch the accounts. An account is
  * due again after a day, or when a dispute period ends. An account that cannot be read is due again after an hour and
- * does not delay the others. Throws if the table or the queue cannot be reached.
+ * does not delay the others. Accounts for which the run has no time stay due. Throws if the table or the queue cannot
+ * be reached.
  */
 export async function publishClaimableRewards(
   dependencies: ClaimableServices,
-  chainId: number,
-  due: readonly WatchedAccount[],
+  { chainId, due, remainingMs }: DueAccounts,
 ): Promise<{ readonly checked: number; readonly unread: number; readonly claimable: number }> {
   const { watchedAccounts, now } = dependencies
   if (due.length === 0) return { checked: 0, unread: 0, claimable: 0 }
-  const found = await findClaimable(dependencies, chainId, due)
+  const checks = await checkAccounts(dependencies, { chainId, due, remainingMs })
   const clientsOf = new Map(
-    [...found].flatMap(([{ clientId }, { notices }]) => notices.map((one) => [one, [clientId]])),
+    [...checks].flatMap(([{ clientId }, check]) => (check?.notices ?? []).map((one) => [one, [clientId]])),
   )
   const claimable = await publishNotices(dependencies, [...clientsOf.keys()], (notice) => clientsOf.get(notice) ?? [])
   // The accounts are postponed after publishing. If the job crashes before, the next run publishes the same events with
   // the same keys again.
-  for (const one of due) await watchedAccounts.postpone(one, found.get(one)?.dueAt ?? now() + HOUR_MS)
-  return { checked: found.size, unread: due.length - found.size, claimable }
+  for (const [one, check] of checks) await watchedAccounts.postpone(one, check?.dueAt ?? now() + HOUR_MS)
+  const checked = [...checks.values()].filter((check) => check !== undefined).length
+  return { checked, unread: checks.size - checked, claimable }
+}
+
+/** Accounts of a chain that are due, and the milliseconds that the run has left. */
+type DueAccounts = {
+  readonly chainId: number
+  readonly due: readonly WatchedAccount[]
+  readonly remainingMs: () => number
 }
 
 /** Events to publish for an account, and the time in epoch milliseconds at which the account is due again. */
-type Found = { readonly notices: readonly RewardNotice[]; readonly dueAt: number }
+type Check = { readonly notices: readonly RewardNotice[]; readonly dueAt: number }
 
-/** Reads the rewards of these accounts with one request to the chain, and builds their events. Omits accounts that could not be read. */
-async function findClaimable(
+/**
+ * Reads the rewards of these accounts with one request to the chain, and builds their events. Returns undefined for an
+ * account that could not be read. Omits accounts for which the run has no time.
+ */
+async function checkAccounts(
   { cache, merkl, getReader, getTokenValues, sleep, now }: ClaimableServices,
-  chainId: number,
-  due: readonly WatchedAccount[],
-): Promise<ReadonlyMap<WatchedAccount, Found>> {
+  { chainId, due, remainingMs }: DueAccounts,
+): Promise<ReadonlyMap<WatchedAccount, Check | undefined>> {
+  const checks = new Map<WatchedAccount, Check | undefined>()
   const reported = new Map<WatchedAccount, ChainRewardsReport>()
   const failures: unknown[] = []
-  for (const [index, one] of due.entries()) {
+  for (const one of due) {
+    if (remainingMs() < LAST_READS_MS) break
     const { account } = one
-    if (index > 0) await sleep(PAUSE_MS)
+    if (checks.size > 0) await sleep(PAUSE_MS)
     const question = { account, chainIds: [chainId], payment: FREE_PAYMENT }
     const result = await toResult(fetchReportedRewards({ cache, merkl }, question))
     const [ofChain] = 'value' in result ? result.value : []
     if (ofChain && !ofChain.isStale) reported.set(one, ofChain)
     else failures.push('error' in result ? result.error.cause : 'the source has failed')
+    checks.set(one, undefined)
   }
   const accounts = [...reported].map(([{ account }, of]) => ({ account, ...of }))
   const read = await toResult(readRewards(getReader(chainId), accounts, await getTokenValues([chainId])))
@@ -67,12 +82,11 @@ async function findClaimable(
   if (failures.length > 0) {
     logger.warn('rewards not read', { chainId, accounts: failures.length, reason: String(failures[0]) })
   }
-  if ('error' in read) return new Map()
+  if ('error' in read) return checks
   const { rewards, evidence } = read.value
   const [block] = evidence
-  const found = [...reported.keys()].flatMap((one, index) => {
-    const ofAccount = rewards[index]
-    if (!ofAccount) return []
+  for (const [index, one] of [...reported.keys()].entries()) {
+    const ofAccount = rewards[index] ?? []
     const notices = ofAccount.flatMap(
       (reward) => (block && buildClaimableNotice(one.account, reward, block.timestamp)) ?? [],
     )
@@ -80,9 +94,9 @@ async function findClaimable(
     // period ends. A check at the same time each day could always fall into a dispute period. So the next check is at
     // the end of the period.
     const [next] = ofAccount.flatMap(({ claimableAt }) => claimableAt ?? [])
-    return [[one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS }] as const]
-  })
-  return new Map(found)
+    checks.set(one, { notices, dueAt: next?.getTime() ?? now() + DAY_MS })
+  }
+  return checks
 }
 
 /**

@@ -216,6 +216,27 @@ describe('Rewards', () => {
     expect(body.leftOut).toEqual(bad.map((token) => ({ token, reason: 'reverts', claimableAt: null })))
   })
 
+  test('are listed although twelve tokens beside them use up all gas of any call', async ({ service }) => {
+    const account = await someAccount(service)
+    const burners: Address[] = []
+    for (let count = 0; count < 12; count += 1) burners.push(await deployHostileToken(chainOf(service), 'none'))
+    await service.backends.rewards.grant(
+      BASE,
+      [...burners, MORPHO].map((token) => rewardOf(service, account, UNIT, token)),
+    )
+    // Hashes a megabyte in a loop, which takes a node half a second for the gas of a block.
+    const code = '0x5b6210000060002050600056'
+    await callRpc(
+      chainOf(service),
+      burners.map((token) => ({ method: 'anvil_setCode', params: [token, code] })),
+    )
+    const { status, body } = await list(service, account)
+    expect(status).toBe(200)
+    expect(body.rewards).toHaveLength(13)
+    expect(body.rewards).toContainEqual(expect.objectContaining({ token: MORPHO, symbol: 'MORPHO', decimals: 18 }))
+    expect(body.rewards).toContainEqual(expect.objectContaining({ token: burners[0], symbol: null, decimals: null }))
+  })
+
   test('that are requested but not reported are left out', async ({ service }) => {
     const account = await someAccount(service)
     await service.backends.rewards.grant(BASE, [rewardOf(service, account, UNIT)])

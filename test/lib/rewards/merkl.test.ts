@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { EVM_CHAINS } from '../../../lib/chain/registry.ts'
 import { AppError } from '../../../lib/core/errors.ts'
@@ -191,6 +192,15 @@ describe('The campaigns of a chain', () => {
     expect(campaigns.get(TOKEN)).toMatchObject([{ apr: 6 }])
     if (expected) expect(campaigns.get(VAULT)).toMatchObject(expected)
     else expect(campaigns.get(VAULT)).toBeUndefined()
+  })
+
+  test('of one vault are at most 20 tokens, however many the source reports', async () => {
+    const breakdowns = Array.from({ length: 30 }, (_, index) => ({
+      token: { ...token, address: getAddress(numberToHex(index + 1, { size: 20 })) },
+      value: 1,
+    }))
+    const campaigns = await merklOf([opportunity({ rewardsRecord: { breakdowns } })]).merkl.fetchCampaigns(8453)
+    expect(campaigns.get(VAULT)).toHaveLength(20)
   })
 
   test('of a chain that the source refuses are an error, not an empty list', async () => {
