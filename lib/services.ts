@@ -300,11 +300,10 @@ export const tokenIndex = async (env: Env<'config' | 'cache'>) => {
   const { alchemy, goldRush, tokenIndexes } = await config(env)
   const created: Readonly<Record<(typeof tokenIndexes)[number], TokenIndex | undefined>> = {
     alchemy: alchemy.apiKey
-      ? createAlchemy(
-          upstream(env, { name: 'Alchemy', url: '', isLimitedBySecond: true }),
-          { ...alchemy, apiKey: alchemy.apiKey },
-          Date.now,
-        )
+      ? createAlchemy(upstream(env, { name: 'Alchemy', url: '', isLimitedBySecond: true }), {
+          ...alchemy,
+          apiKey: alchemy.apiKey,
+        })
       : undefined,
     goldRush: goldRush.apiKey
       ? createGoldRush(

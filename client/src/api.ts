@@ -1550,7 +1550,7 @@ export type PrepareRewardsClaimResponse = {
   /** Rewards that it does not claim */
   leftOut: ({
     token: Address
-    /** `not_yet_claimable`: not in the tree that pays now. `paid_to_another_account`: the user has set another recipient at the contract. `reverts`, `does_not_transfer`: the token failed in the dry run. `claim_again`: it has room in the next claim. `not_found`: Merkl does not report it */
+    /** `not_yet_claimable`: not in the tree that pays now. `paid_to_another_account`: the user has set another recipient at the contract. `reverts`, `does_not_transfer`: the token failed in the dry run. `claim_again`: it has room in the next claim. `not_found`: the list of rewards does not have it */
     reason: 'not_yet_claimable' | 'paid_to_another_account' | 'reverts' | 'does_not_transfer' | 'claim_again' | 'not_found'
     /** Time from which it can be claimed; null if unknown */
     claimableAt: Timestamp | null

@@ -9,8 +9,8 @@ type Rate = { readonly requests: number; readonly seconds: number }
  */
 export const REQUEST_UNITS = {
   goldrush: { tokens: 20, nfts: 20 },
-  /** Alchemy charges $0.00001 for a page of tokens and $0.0002 for a page of NFTs. */
-  alchemy: { tokens: 1, nfts: 10 },
+  /** Units of the largest refresh: two pages of tokens and metadata of 40 tokens ($0.0002), or two pages of NFTs ($0.0004). */
+  alchemy: { tokens: 5, nfts: 11 },
   das: 5,
   coingecko: 200,
   defillama: 200,

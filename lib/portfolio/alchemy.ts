@@ -9,12 +9,11 @@ import { type NftCollection, NftText } from './nft.ts'
 import { isSpam } from './spam.ts'
 import { IndexedToken, isNftStandard, Logo, ShortText, type TokenIndex, UintText } from './token-index.ts'
 
+// `REQUEST_UNITS.alchemy` charges callers for refreshes of this size, so that many worthless tokens cost their owner.
 /** Maximum number of pages that one refresh of a wallet fetches. A page has 100 tokens or NFTs and costs as much as the first one. */
-const MAX_PAGES = 5
-/** Milliseconds after which no more pages are requested. With it, all pages and metadata arrive within the 10 s of an API request. */
-const PAGES_MS = 4_000
+const MAX_PAGES = 2
 /** Maximum number of token contracts whose metadata one refresh fetches, at 10 compute units each. Later refreshes fetch the rest. */
-const MAX_NEW = 100
+const MAX_NEW = 40
 
 /** Chains that Alchemy's NFT API does not cover (https://www.alchemy.com/rpc/bnb, https://www.alchemy.com/rpc/gnosis). */
 const WITHOUT_NFTS: readonly ChainKey[] = ['bsc-mainnet', 'gnosis-mainnet']
@@ -81,28 +80,26 @@ type NftRow = z.output<typeof NftRow>
 
 /**
  * Creates the client of Alchemy's index of EVM wallets (https://www.alchemy.com/docs/data). Each chain has its own
- * host. So `ask` receives complete URLs with the API key instead of paths. `now` returns epoch milliseconds.
+ * host. So `ask` receives complete URLs with the API key instead of paths.
  */
 export function createAlchemy(
   ask: Upstream,
   { url: template, apiKey }: Pick<AlchemyApi, 'url'> & { readonly apiKey: string },
-  now: () => number,
 ): TokenIndex {
   const urlOf = ({ alchemyNetwork }: EvmChain, path: string) =>
     `${template.replace('{network}', alchemyNetwork)}${path}/${apiKey}`
 
-  /** Fetches pages until the last one or a limit. `isWhole` is true if the last page was fetched. */
+  /** Fetches pages until the last one or MAX_PAGES. `isWhole` is true if the last page was fetched. */
   async function fetchPages<T extends { readonly pageKey?: string | null | undefined }>(
     fetchPage: (pageKey: string | undefined) => Promise<T>,
   ): Promise<{ pages: T[]; isWhole: boolean }> {
-    const startedAt = now()
     const pages: T[] = []
     let pageKey: string | undefined
     do {
       const page = await fetchPage(pageKey)
       pages.push(page)
       pageKey = page.pageKey ?? undefined
-    } while (pageKey !== undefined && pages.length < MAX_PAGES && now() - startedAt < PAGES_MS)
+    } while (pageKey !== undefined && pages.length < MAX_PAGES)
     return { pages, isWhole: pageKey === undefined }
   }
 

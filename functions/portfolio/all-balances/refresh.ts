@@ -5,7 +5,7 @@ import { logger } from '../../../lib/core/logger.ts'
 import { toResult } from '../../../lib/core/result.ts'
 import type { ListedToken } from '../../../lib/markets/coin.ts'
 import type { PayFor } from '../../../lib/meter/meter.ts'
-import { fetchWithinDeadline } from '../../../lib/portfolio/ask-each.ts'
+import { fetchPaid } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
   fitBalances,
@@ -89,8 +89,8 @@ export function createBalancesRefresh({
   }
 
   /**
-   * Fetches tokens from the token index for wallets whose cached tokens are too old. Fetches nothing if the client's
-   * request budget is spent.
+   * Fetches tokens from the token index for wallets whose cached tokens are too old, as far as the caller's request
+   * budget allows.
    */
   async function askIndex(inputs: readonly ChainInput[], wallets: Wallets, payFor: PayFor): Promise<Change[]> {
     if (!tokenIndex) return []
@@ -100,25 +100,22 @@ export function createBalancesRefresh({
       .filter(({ chain }) => tokenIndex.tokenChains.includes(chain.key))
       .flatMap(({ chain, wallets, listed }) => {
         const isListed = new Set(listed.map(({ address }) => address))
-        return wallets.map((wallet) => ({ chain, wallet, isListed, ...known(chain, wallet) }))
+        return wallets.map((wallet) => ({ chain, wallet, isListed, known: known(chain, wallet) }))
       })
-      .filter((question) => !isIndexFresh(question, now()))
-    if (questions.length === 0) return []
-    const paid = await toResult(payFor(questions.length * tokenIndex.units.tokens).pay())
-    if ('error' in paid) {
-      logger.warn('unlisted tokens not requested', { count: questions.length, cause: String(paid.error.cause) })
-      return []
-    }
-    const outcomes = await fetchWithinDeadline(questions, ({ chain, wallet, indexed, isListed }) =>
-      tokenIndex.fetchTokens(chain.key, wallet, indexed?.tokens ?? [], isListed),
+      .filter((question) => !isIndexFresh(question.known, now()))
+      .map((question) => ({ ...question, asOf: question.known.indexed?.asOf }))
+    const price = { unitsOf: () => tokenIndex.units.tokens, payFor }
+    const outcomes = await fetchPaid(questions, price, ({ chain, wallet, known, isListed }) =>
+      tokenIndex.fetchTokens(chain.key, wallet, known.indexed?.tokens ?? [], isListed),
     )
-    return outcomes.flatMap(({ chain, wallet, result }): Change[] => {
-      if ('value' in result) {
-        return [{ chain, wallet, part: { indexed: { asOf, ...fitTokens(result.value) } } }]
-      }
-      logger.warn('unlisted tokens not known', { chain: chain.key, cause: String(result.error.cause) })
-      return []
-    })
+    const failures = outcomes.flatMap(({ chain, result }) =>
+      'error' in result ? ([[chain.key, result.error]] as const) : [],
+    )
+    for (const [chain, { cause }] of new Map(failures))
+      logger.warn('unlisted tokens not known', { chain, cause: String(cause) })
+    return outcomes.flatMap(({ chain, wallet, result }): Change[] =>
+      'value' in result ? [{ chain, wallet, part: { indexed: { asOf, ...fitTokens(result.value) } } }] : [],
+    )
   }
 
   function withChanges(wallets: Wallets, changes: readonly Change[]): Wallets {

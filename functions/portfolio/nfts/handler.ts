@@ -4,11 +4,10 @@ import { CHAINS, type Chain } from '../../../lib/chain/registry.ts'
 import { MAX_UINT256 } from '../../../lib/core/codecs.ts'
 import type { AppError } from '../../../lib/core/errors.ts'
 import { logger } from '../../../lib/core/logger.ts'
-import { type Result, toResult } from '../../../lib/core/result.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/core/time.ts'
 import { endpoint } from '../../../lib/frame/endpoint.ts'
-import { type PayFor, REQUEST_UNITS } from '../../../lib/meter/meter.ts'
-import { fetchWithinDeadline } from '../../../lib/portfolio/ask-each.ts'
+import { REQUEST_UNITS } from '../../../lib/meter/meter.ts'
+import { fetchPaid } from '../../../lib/portfolio/ask-each.ts'
 import { balancesKey, nftsKey } from '../../../lib/portfolio/cache-keys.ts'
 import {
   fitNfts,
@@ -28,7 +27,6 @@ type Known = NonNullable<WalletNfts[keyof WalletNfts]>
 
 type Question = { readonly chain: Chain; readonly wallet: string }
 type Source = (wallet: string) => Promise<OwnedNfts>
-type Outcome = Question & { readonly result: Result<OwnedNfts> }
 
 const FRESH_MS = 10 * MINUTE_MS
 
@@ -63,21 +61,8 @@ export const handler = endpoint(
       }
     }
 
-    /**
-     * Fetches the NFTs of each wallet and chain from the chain's source. All fetches fail with the same error if the
-     * client's request budget is spent.
-     */
-    async function ask(
-      questions: readonly (Question & { readonly source: Source })[],
-      payFor: PayFor,
-    ): Promise<Outcome[]> {
-      const units = questions
-        .map(({ chain }) => (chain.kind === 'solana' ? REQUEST_UNITS.das : (tokenIndex?.units.nfts ?? 0)))
-        .reduce((sum, each) => sum + each, 0)
-      const paid = units > 0 ? await toResult(payFor(units).pay()) : { value: undefined }
-      if ('error' in paid) return questions.map((question) => ({ ...question, result: paid }))
-      return await fetchWithinDeadline(questions, ({ source, wallet }) => source(wallet))
-    }
+    const unitsOf = ({ chain }: Question) =>
+      chain.kind === 'solana' ? REQUEST_UNITS.das : (tokenIndex?.units.nfts ?? 0)
 
     function describe(
       chain: Chain,
@@ -92,7 +77,7 @@ export const handler = endpoint(
       if (failure && known.length === 0) return { ...nothing, error: failure.message, failure }
       const { collections, isWhole } = fitNfts(joined(known.flatMap((one) => one.collections)))
       const isAll = isWhole && known.every((one) => one.isWhole)
-      const error = failure ? 'Upstream unavailable' : isAll ? undefined : 'Not all NFTs are shown'
+      const error = failure?.message ?? (isAll ? undefined : 'Not all NFTs are shown')
       const asOf = new Date(Math.min(...known.map((one) => one.asOf.getTime())))
       return { chain: chain.key, wallets, collections, asOf, error }
     }
@@ -105,14 +90,13 @@ export const handler = endpoint(
         ageOf(known) < (known.collections.length === 0 && isEmpty(question) ? DAY_MS : FRESH_MS)
 
       const all = CHAINS.flatMap((chain) => listAddresses(chain, linked).map((wallet) => ({ chain, wallet })))
-      const outcomes = await ask(
-        all.flatMap((question) => {
-          const known = nftsOf(question.wallet)[question.chain.key]
-          const source = known && isFresh(question, known) ? undefined : sourceOf(question.chain)
-          return source ? [{ ...question, source }] : []
-        }),
-        request.payFor,
-      )
+      const questions = all.flatMap((question) => {
+        const known = nftsOf(question.wallet)[question.chain.key]
+        const source = known && isFresh(question, known) ? undefined : sourceOf(question.chain)
+        return source ? [{ ...question, source, asOf: known?.asOf }] : []
+      })
+      const price = { unitsOf, payFor: request.payFor }
+      const outcomes = await fetchPaid(questions, price, ({ source, wallet }) => source(wallet))
       const asOf = new Date(now())
       const changed = Map.groupBy(outcomes, ({ wallet }) => wallet)
       const nfts = new Map(

@@ -37,7 +37,7 @@ export const contract = {
         z.object({
           token: Address,
           reason: LeftOutReason.describe(
-            '`not_yet_claimable`: not in the tree that pays now. `paid_to_another_account`: the user has set another recipient at the contract. `reverts`, `does_not_transfer`: the token failed in the dry run. `claim_again`: it has room in the next claim. `not_found`: Merkl does not report it',
+            '`not_yet_claimable`: not in the tree that pays now. `paid_to_another_account`: the user has set another recipient at the contract. `reverts`, `does_not_transfer`: the token failed in the dry run. `claim_again`: it has room in the next claim. `not_found`: the list of rewards does not have it',
           ),
           claimableAt: Timestamp.nullable().describe('Time from which it can be claimed; null if unknown'),
         }),

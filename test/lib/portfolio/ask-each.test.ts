@@ -1,15 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../../lib/core/errors.ts'
-import { fetchWithinDeadline } from '../../../lib/portfolio/ask-each.ts'
+import { FREE_PAYMENT } from '../../../lib/meter/meter.ts'
+import { fetchPaid } from '../../../lib/portfolio/ask-each.ts'
 
-const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number }))
+const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number, wallet: 'one', asOf: new Date(number) }))
+const FREE = { unitsOf: () => 0, payFor: () => FREE_PAYMENT }
 
 describe('Requests to an index', () => {
   test('are sent eight at a time, and a failure stops no other', async () => {
     let underWay = 0
     let most = 0
-    const outcomes = await fetchWithinDeadline(QUESTIONS, async ({ number }) => {
+    const outcomes = await fetchPaid(QUESTIONS, FREE, async ({ number }) => {
       underWay += 1
       most = Math.max(most, underWay)
       await turn()
@@ -30,13 +32,52 @@ describe('Requests to an index', () => {
       vi.useRealTimers()
     })
     const numbers: number[] = []
-    const outcomes = fetchWithinDeadline(QUESTIONS, ({ number }) => {
+    const outcomes = fetchPaid(QUESTIONS, FREE, ({ number }) => {
       numbers.push(number)
       return number === 0 ? Promise.resolve(number) : new Promise(() => {})
     })
+    await turn()
     await vi.advanceTimersByTimeAsync(7_000)
     const results = (await outcomes).map(({ result }) => ('error' in result ? result.error.code : result.value))
     expect(results).toEqual([0, ...Array(19).fill('upstream_timeout')])
     expect(numbers).toHaveLength(9)
+  })
+
+  test('are paid for the oldest first, as far as the budget of the caller allows, until none is left', async () => {
+    const last = new Map<number, Date>()
+    const asked: number[] = []
+    for (let minute = 1; minute <= 5; minute += 1) {
+      let budget = 70
+      const payFor = (units: number) => ({
+        ...FREE_PAYMENT,
+        pay: async () => {
+          if (units > budget) throw new AppError('too_many_requests')
+          budget -= units
+        },
+      })
+      const questions = QUESTIONS.filter(({ number }) => !last.has(number)).map((one) => ({ ...one, asOf: undefined }))
+      const outcomes = await fetchPaid(questions, { unitsOf: () => 10, payFor }, async ({ number }) => {
+        asked.push(number)
+        last.set(number, new Date(minute))
+      })
+      const unpaid = outcomes.filter(({ result }) => 'error' in result && result.error.code === 'too_many_requests')
+      expect(outcomes).toHaveLength(questions.length)
+      expect(unpaid).toHaveLength(QUESTIONS.length - last.size)
+    }
+    expect(asked).toEqual(QUESTIONS.map(({ number }) => number))
+  })
+
+  test('are paid for in the order of their last response, those without one first', async () => {
+    const asked: number[] = []
+    const payFor = (units: number) => ({
+      ...FREE_PAYMENT,
+      pay: async () => {
+        if (units > 3) throw new AppError('too_many_requests')
+      },
+    })
+    const ages = [5, undefined, 3, 4, undefined, 1]
+    const questions = ages.map((age, number) => ({ number, wallet: 'one', asOf: age ? new Date(age) : undefined }))
+    await fetchPaid(questions, { unitsOf: () => 1, payFor }, async ({ number }) => asked.push(number))
+    expect(asked).toEqual([1, 4, 5])
   })
 })
