@@ -9,7 +9,8 @@ const VARIABLES = {
   VAULTLINE_SIGNING_KEYS: 'Public keys that sign responses, from your operator: JSON, or the path of a file',
   VAULTLINE_VAULTS:
     'Optional: the vaults that may be used, as { chainId, address, protocol, asset, shareToken? }: JSON, or a path',
-  VAULTLINE_ACCOUNT: "Recommended: the user's wallet; transactions for another one are refused",
+  VAULTLINE_ACCOUNT:
+    "Recommended: the user's wallet, the default of userAddress; transactions for another one are refused",
   VAULTLINE_RPC: 'Optional: your own node, which dry-runs transactions: a URL, or JSON with a URL for each chain id',
 } as const
 

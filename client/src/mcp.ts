@@ -17,7 +17,7 @@ export type ServerOptions = {
   readonly client: Pick<Client, 'url' | 'key' | 'fetch' | 'timeoutMs'>
   /** Signing keys from the service's operator, and the vaults that you allow. */
   readonly trust: Trust
-  /** User's account. Tools prepare transactions only for this account. */
+  /** User's account. Tools prepare transactions only for this account, and read its data if the input names no account. */
   readonly account?: Address | undefined
 }
 
@@ -47,9 +47,9 @@ export function createServer({ client: caller, trust, account }: ServerOptions):
     const operation = tool.operation as Operation<Input, Data, string>
     const url = urlOf(operation)
     const preparation = preparationOf(url)
-    const own = preparation && account
     const schema: InputSchema = tool.inputSchema
-    const inputSchema = own ? leavingOut(schema, 'userAddress') : schema
+    const own = schema.required.includes('userAddress') ? account : undefined
+    const inputSchema = own ? defaultingTo(own, schema) : schema
     const { validate, ...listed } = fromJsonSchema<Input>(inputSchema)['~standard']
     const config = {
       title,
@@ -64,7 +64,7 @@ export function createServer({ client: caller, trust, account }: ServerOptions):
       const problem = findStranger(inputSchema, args) ?? (await validate(args)).issues?.[0]?.message
       if (problem !== undefined) return describeFailure({ code: 'invalid_input', message: problem })
       const input: Input = { ...limit, ...(own && { userAddress: own }), ...args }
-      if (own && String(input['userAddress']).toLowerCase() !== own.toLowerCase()) {
+      if (preparation && own && String(input['userAddress']).toLowerCase() !== own.toLowerCase()) {
         const message = `userAddress must be ${own}: this server is for one account only. Sign nothing for another one.`
         return describeFailure({ code: 'invalid_input', message })
       }
@@ -86,8 +86,14 @@ type InputSchema = Pick<(typeof TOOLS)[keyof typeof TOOLS]['inputSchema'], 'type
   readonly required: readonly string[]
 }
 
-function leavingOut(schema: InputSchema, field: string): InputSchema {
-  return { ...schema, required: schema.required.filter((name) => name !== field) }
+/** Makes `userAddress` optional in a tool's schema, with this account as its default. */
+function defaultingTo(account: Address, schema: InputSchema): InputSchema {
+  const { required, properties } = schema
+  return {
+    ...schema,
+    required: required.filter((name) => name !== 'userAddress'),
+    properties: { ...properties, userAddress: { ...properties['userAddress'], default: account } },
+  }
 }
 
 /** Accepts every input, so that tools check it themselves: the SDK's own errors have no structured part. */

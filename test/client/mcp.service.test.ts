@@ -295,6 +295,34 @@ describe('A host', () => {
     })
   })
 
+  test('that is pinned to an account reads its data without naming it, and data of others', async ({
+    service,
+    connect,
+  }) => {
+    const vault = await openYieldVault(service)
+    const options = optionsFor(service, vault.key)
+    const urls: string[] = []
+    const spy: typeof fetch = (...request) => {
+      urls.push(new Request(...request).url)
+      return fetch(...request)
+    }
+    const { host, call } = await connect({
+      ...options,
+      client: { ...options.client, fetch: spy },
+      account: userAddress,
+    })
+    const { tools } = await host.listTools()
+    for (const { name, inputSchema } of tools) expect(inputSchema.required, name).not.toContain('userAddress')
+    expect(tools.find(({ name }) => name === 'listDeposits')?.inputSchema.properties).toMatchObject({
+      userAddress: { default: userAddress },
+    })
+    const other = USERS[1].address
+    for (const input of [{}, { userAddress: other }]) {
+      expect(await call('listPositions', input)).toMatchObject({ isError: false })
+    }
+    expect(urls).toEqual([userAddress, other].map((user) => expect.stringContaining(`/user/${user}/positions`)))
+  })
+
   test('never sees the key, whatever a tool returns', async ({ service, connect }) => {
     const { host, call } = await connect(optionsFor(service))
     const [vault] = service.backends.chains.flatMap(({ vaults }) => vaults)
