@@ -183,7 +183,7 @@ function describe(notes: readonly string[], data: object): CallToolResult {
 /** Replaces invisible characters in all texts and field names of JSON data by their escapes, such as `\u202e`. */
 function showInvisible<Data>(data: Data): Data
 function showInvisible(data: unknown): unknown {
-  if (typeof data === 'string') return data.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeUnits)
+  if (typeof data === 'string') return data.replace(/[\p{C}\p{Zl}\p{Zp}\p{DI}]/gu, escapeUnits)
   if (Array.isArray(data)) return data.map(showInvisible)
   if (typeof data !== 'object' || data === null) return data
   return Object.fromEntries(Object.entries(data).map((field) => field.map(showInvisible)))

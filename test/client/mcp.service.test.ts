@@ -246,10 +246,10 @@ describe('A host', () => {
   )
 
   test('gets the invisible characters of foreign texts as visible escapes', async ({ connect }) => {
-    const hidden = { 'na\u200Bme': ['Bit\u202Ecoin\u{E0041}', 'two\nlines\u2028\u001B[8m', '\uD800'] }
+    const hidden = { 'na\u200Bme': ['Bit\u202Ecoin\u{E0041}', 'two\nlines\u2028\u001B[8m', '\uD800', 'a\u3164\uFE0F'] }
     const { call } = await connect(buildForgingOptions(200, hidden))
     const { data } = await call('getCoin', { id: 'bitcoin' })
-    const shown = ['Bit\\u202ecoin\\udb40\\udc41', 'two\\u000alines\\u2028\\u001b[8m', '\\ud800']
+    const shown = ['Bit\\u202ecoin\\udb40\\udc41', 'two\\u000alines\\u2028\\u001b[8m', '\\ud800', 'a\\u3164\\ufe0f']
     expect(data).toEqual({ 'na\\u200bme': shown })
   })
 
