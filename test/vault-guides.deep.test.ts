@@ -152,13 +152,10 @@ test('An assistant reaches the tools by each configuration of the guide, and ove
     )
     return await host.callTool({ name: 'listVaults', arguments: { limit: 1 } })
   }
-  const keys = join(folder, 'signing-keys.json')
-  await writeFile(keys, JSON.stringify([signingKey]))
-  const script = join(folder, 'node_modules/@vaultline/client/dist/mcp-bin.js')
+  await writeFile(join(folder, 'keys.json'), JSON.stringify([signingKey]))
   for (const name of ['claude_desktop_config.json', 'mcp.json']) {
     const text = (snippets.get(name) ?? '')
-      .replaceAll('<here>/client/dist/mcp-bin.js', script)
-      .replaceAll('<here>/keys.json', keys)
+      .replaceAll('<folder>', folder)
       .replaceAll('http://localhost:4000', service.baseUrl)
       .replaceAll(/jk_local_…|\$\{input:vaultline-key\}/g, service.apiKey)
     const { mcpServers, servers = mcpServers } = JSON.parse(text)

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { Client as Host } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
@@ -81,6 +82,8 @@ describe('A host', () => {
       expect(annotations, name).toEqual({ readOnlyHint: true })
       expect(/the user signs `calls`/.test(description ?? ''), name).toBe(name.startsWith('prepare'))
     }
+    const guide = readFileSync('docs/guides/mcp.md', 'utf8')
+    expect(tools.filter(({ name }) => !guide.includes(`\`${name}\``))).toEqual([])
     expect(JSON.stringify(tools).length).toBeLessThan(20_000)
     expect(host.getInstructions()).toContain('It signs and sends nothing')
   })
