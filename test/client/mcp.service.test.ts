@@ -85,7 +85,9 @@ describe('A host', () => {
     const guide = readFileSync('docs/guides/mcp.md', 'utf8')
     expect(tools.filter(({ name }) => !guide.includes(`\`${name}\``))).toEqual([])
     expect(JSON.stringify(tools).length).toBeLessThan(20_000)
-    expect(host.getInstructions()).toContain('It signs and sends nothing')
+    for (const words of ['It signs and sends nothing', 'null `room`', '`newTotalAssets` of 2^256 - 1']) {
+      expect(host.getInstructions()).toContain(words)
+    }
   })
 
   test('reads vaults page by page, as the contract describes them', async ({ service, connect }) => {
