@@ -89,7 +89,7 @@ async function createEndpoint(area: string, name: string): Promise<void> {
   if (area === 'jobs') throw new Error('A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.')
   const tag = pascalCase(area)
   if (!(tag in API_AREAS)) {
-    throw new Error(`There is no area ${area}: enter ${tag} in TAGS of lib/frame/contract.ts first.`)
+    throw new Error(`There is no area ${area}: enter ${tag} in API_AREAS of lib/frame/contract.ts first.`)
   }
   if (existsSync(`functions/${area}/${name}`)) throw new Error(`functions/${area}/${name} is there already.`)
   await mkdir(`functions/${area}/${name}`, { recursive: true })

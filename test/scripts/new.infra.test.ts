@@ -33,7 +33,7 @@ test('The generator distinguishes jobs from endpoints and starts a new area with
   const { create } = copySources()
   const job = 'A job is no endpoint: functions/jobs/refresh-tokens is a short one to copy.\n'
   expect(create('jobs/refresh-rewards')).toMatchObject({ status: 1, stderr: job })
-  const area = 'There is no area user-rewards: enter UserRewards in TAGS of lib/frame/contract.ts first.\n'
+  const area = 'There is no area user-rewards: enter UserRewards in API_AREAS of lib/frame/contract.ts first.\n'
   expect(create('user-rewards/list')).toMatchObject({ status: 1, stderr: area })
 })
 
