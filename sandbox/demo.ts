@@ -10,7 +10,7 @@ import { playPortfolio } from './demos/portfolio.ts'
 import { playRewards } from './demos/rewards.ts'
 import { printStates } from './demos/states.ts'
 import { playCrossChain, playSameChain, playWithdrawals, type VaultDemoContext } from './demos/vaults.ts'
-import { type LocalState, readState } from './start/state.ts'
+import { type LocalState, readState } from './state.ts'
 
 const DEMOS: Record<string, (stage: VaultDemoContext, user: LocalAccount) => Promise<void>> = {
   'same-chain': playSameChain,

@@ -18,18 +18,10 @@ import type { QueueFaults } from './queues/broker.ts'
 import { startReceiver } from './receiver.ts'
 import type { BehaviourMessage, ServiceSettings } from './start/service.ts'
 import { readSettings } from './start/settings.ts'
-import {
-  ENV_FILE,
-  type LocalState,
-  lockFolder,
-  releaseFolder,
-  removeState,
-  STATE_FILE,
-  writeState,
-} from './start/state.ts'
 import { followTransfers, seedStates } from './start/states.ts'
 import { startWallet } from './start/wallet.ts'
 import { registerReceiver } from './start/webhook.ts'
+import { ENV_FILE, type LocalState, lockFolder, releaseFolder, removeState, STATE_FILE, writeState } from './state.ts'
 
 const SETTLE_SECONDS = 20
 const FILL_SECONDS = 3

@@ -8,6 +8,7 @@ import * as z from 'zod'
 import { buildWalletCsp } from '../infra/wallet-config.ts'
 import { PublicKey } from '../lib/signing/public-key.ts'
 import { contentTypeOf } from '../sandbox/built-site.ts'
+import { readState } from '../sandbox/state.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
 // Prints Lighthouse's scores of the wallet's production pages, on a phone and on a desktop. Lighthouse is installed in a separate folder,
@@ -26,10 +27,6 @@ const TRIES = 3
 const PRESETS = ['mobile', 'desktop'] as const
 type Preset = (typeof PRESETS)[number]
 
-const State = z.object({
-  walletUrl: z.string(),
-  vaults: z.tuple([z.object({ chainId: z.number(), address: z.string() })], z.unknown()),
-})
 const Config = z.object({
   apiUrl: z.string(),
   apiKey: z.string(),
@@ -50,15 +47,16 @@ const Report = z.object({
   ),
 })
 
-const state = State.parse(JSON.parse(readState()))
-const [vault] = state.vaults
+const { walletUrl, vaults } = await readState()
+const [vault] = vaults
+if (!vault) throw new Error('The local service has no vault.')
 const PAGES = ['/', '/vaults', `/vaults/${vault.chainId}/${vault.address}`, '/markets', '/account']
 
 mkdirSync(FOLDER, { recursive: true })
 writeFileSync(join(FOLDER, 'package.json'), JSON.stringify({ private: true, dependencies: VERSIONS }))
 run('npm', ['install', '--prefix', FOLDER, '--no-audit', '--no-fund', '--ignore-scripts'])
 run('npm', ['run', 'build', '--workspace', 'wallet', '--', '--outDir', join(process.cwd(), BUILD), '--emptyOutDir'])
-const server = await serve(Config.parse(await (await fetch(`${state.walletUrl}/config.json`)).json()))
+const server = await serve(Config.parse(await (await fetch(`${walletUrl}/config.json`)).json()))
 const { executablePath, env } = await unpackChromium()
 for (const page of PAGES) {
   for (const preset of PRESETS) await rate(page, preset)
@@ -120,14 +118,6 @@ async function serve(config: z.output<typeof Config>) {
   })
   await new Promise<void>((resolve, reject) => listener.once('error', reject).listen(PORT, 'localhost', resolve))
   return listener
-}
-
-function readState(): string {
-  try {
-    return readFileSync('.local/state.json', 'utf8')
-  } catch (cause) {
-    throw new Error('The local service is not running. Start it in another terminal: npm start', { cause })
-  }
 }
 
 function run(command: string, args: readonly string[]): void {

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { chromium } from 'playwright-core'
-import * as z from 'zod'
+import { readState } from '../sandbox/state.ts'
 import { addAuthenticator } from '../test/support/authenticator.ts'
 import { unpackChromium } from '../test/support/chromium.ts'
 
@@ -10,7 +10,7 @@ import { unpackChromium } from '../test/support/chromium.ts'
 const PICTURE = 'docs/images/sandbox.png'
 const VIEWPORT = { width: 1280, height: 800 }
 
-const { walletUrl } = z.object({ walletUrl: z.string() }).parse(JSON.parse(readState()))
+const { walletUrl } = await readState()
 const browser = await chromium.launch({ ...(await unpackChromium()), args: ['--no-sandbox'] })
 try {
   const page = await browser.newPage({ baseURL: walletUrl, viewport: VIEWPORT, locale: 'en-US', colorScheme: 'light' })
@@ -47,12 +47,4 @@ try {
   process.stdout.write(`${PICTURE} is written.\n`)
 } finally {
   await browser.close()
-}
-
-function readState(): string {
-  try {
-    return readFileSync('.local/state.json', 'utf8')
-  } catch (cause) {
-    throw new Error('The local service is not running. Start it in another terminal: npm start', { cause })
-  }
 }

@@ -3,7 +3,7 @@ import { formatUnits, type Hex } from 'viem'
 import { WebhookEvent } from '../../lib/webhooks/event.ts'
 import { sendHttpRequest } from '../exchange.ts'
 import type { ReceivedDelivery } from '../receiver.ts'
-import type { LocalState } from '../start/state.ts'
+import type { LocalState } from '../state.ts'
 
 const PAUSE_MS = 250
 const PATIENCE_MS = 8_000

@@ -1,4 +1,4 @@
-import type { LocalState } from '../start/state.ts'
+import type { LocalState } from '../state.ts'
 
 /**
  * Prints one line for each prepared state, such as a pending deposit. With `only`, prints the curl command and full response for the state

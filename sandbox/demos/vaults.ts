@@ -17,7 +17,7 @@ import {
   type Vault,
 } from '../../client/src/index.ts'
 import type { LocalAccount } from '../accounts.ts'
-import type { LocalState } from '../start/state.ts'
+import type { LocalState } from '../state.ts'
 import type { DemoContext } from './account.ts'
 
 /** Context of a vault demo, which also sends transactions. */

@@ -1,11 +1,11 @@
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Address, Hex } from 'viem'
-import type { PublicKey } from '../../lib/signing/public-key.ts'
-import type { LocalToken, LocalVault } from '../chains/world.ts'
-import type { TableNames } from '../dynamo.ts'
-import type { LocalStates } from './states.ts'
-import type { LocalWebhook } from './webhook.ts'
+import type { PublicKey } from '../lib/signing/public-key.ts'
+import type { LocalToken, LocalVault } from './chains/world.ts'
+import type { TableNames } from './dynamo.ts'
+import type { LocalStates } from './start/states.ts'
+import type { LocalWebhook } from './start/webhook.ts'
 
 /** Content of the file `STATE_FILE`: addresses and keys of the running local service. */
 export type LocalState = {
