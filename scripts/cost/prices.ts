@@ -83,30 +83,26 @@ export const RPC_PRICES = {
   },
 } as const
 
-/** Prices of external services in dollars: `plan` per month, and `request` for each request beyond the plan's quota (`included`). */
+/** Prices of external services, in dollars for each request beyond a plan's quota. */
 export const SOURCE_PRICES = {
   /**
-   * GoldRush's plan Professional, with 300,000 credits a month. Reading a wallet's balances on one chain costs one
+   * GoldRush's plan Professional, $250 for 300,000 credits a month. Reading a wallet's balances on one chain costs one
    * credit, and so does reading its NFTs.
    */
   goldrush: {
     page: 'https://goldrush.dev/pricing/',
     request: 0.00077,
-    plan: 250,
-    included: 300_000,
   },
-  /** CoinGecko's plan Analyst, with 500,000 requests a month. */
+  /** CoinGecko's plan Analyst, $129 for 500,000 requests a month. */
   coingecko: {
     page: 'https://www.coingecko.com/en/api/pricing',
     request: 0.0005,
-    plan: 129,
-    included: 500_000,
   },
-  defillama: { page: 'https://defillama.com/pricing', request: 0, plan: 0, included: 0 },
-  lifi: { page: 'https://docs.li.fi/', request: 0, plan: 0, included: 0 },
-  merkl: { page: 'https://developers.merkl.xyz/integrate-merkl/auth', request: 0, plan: 0, included: 0 },
+  defillama: { page: 'https://defillama.com/pricing', request: 0 },
+  lifi: { page: 'https://docs.li.fi/', request: 0 },
+  merkl: { page: 'https://developers.merkl.xyz/integrate-merkl/auth', request: 0 },
   /** Prices of the bridge's API. The counts of requests in docs/cost.json name this API `api`. */
-  api: { page: 'https://docs.across.to/', request: 0, plan: 0, included: 0 },
+  api: { page: 'https://docs.across.to/', request: 0 },
 } as const
 
 /** Alchemy's compute units for a request about one wallet on one chain. Source: the pages of RPC_PRICES. */
