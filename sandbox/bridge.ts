@@ -1,13 +1,11 @@
 import {
   type Address,
   concat,
-  createClient,
   encodeAbiParameters,
   encodePacked,
   type Hash,
   type Hex,
   hexToBigInt,
-  http,
   keccak256,
   maxUint256,
   numberToHex,
@@ -28,7 +26,7 @@ import type { LocalChain } from './chains.ts'
 import { compiledContract } from './contracts.ts'
 import { copyContract } from './copies.ts'
 import { deployToken } from './deploy.ts'
-import { callRpc } from './rpc.ts'
+import { callRpc, createBatchingClient } from './rpc.ts'
 
 const STRUCTS = [
   'struct RelayData { bytes32 depositor; bytes32 recipient; bytes32 exclusiveRelayer; bytes32 inputToken; bytes32 outputToken; uint256 inputAmount; uint256 outputAmount; uint256 originChainId; uint256 depositId; uint32 fillDeadline; uint32 exclusivityDeadline; bytes message; }',
@@ -280,7 +278,7 @@ export async function readDeposits(
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
 ): Promise<BridgeDeposit[]> {
   const { fromBlock = 0n, toBlock = 'latest' } = range
-  const client = clientOf(chain)
+  const client = createBatchingClient(chain)
   const { pool: address } = bridgeContracts(chain.chainId)
   const events = { address, abi: spokePoolAbi, fromBlock, toBlock, strict: true } as const
   const [deposits, legacyDeposits] = await Promise.all([
@@ -317,7 +315,7 @@ export async function readSpeedUps(
   range: { readonly fromBlock?: bigint; readonly toBlock?: bigint } = {},
 ): Promise<SpeedUp[]> {
   const { fromBlock = 0n, toBlock = 'latest' } = range
-  const events = await getContractEvents(clientOf(chain), {
+  const events = await getContractEvents(createBatchingClient(chain), {
     ...{ address: bridgeContracts(chain.chainId).pool, abi: spokePoolAbi, eventName: 'RequestedSpeedUpDeposit' },
     ...{ fromBlock, toBlock, strict: true },
   })
@@ -348,10 +346,6 @@ export async function signSpeedUp(privateKey: Hex, unsigned: Omit<SpeedUp, 'sign
     },
   })
   return { ...unsigned, signature }
-}
-
-function clientOf(chain: LocalChain) {
-  return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
 }
 
 // Pads an address to 32 bytes, because the older V3 events contain addresses of 20 bytes.

@@ -3,6 +3,7 @@ import type { LocalChain } from './chains.ts'
 import { asyncVaultHasPending, isAsyncVault, settleAsyncVault } from './curator/async-vault.ts'
 import { lagoonHasPending, settleLagoon } from './curator/lagoon.ts'
 import type { Settlement } from './curator/settlement.ts'
+import { createSerialRunner } from './serial.ts'
 
 /** Local chain, and its asynchronous vaults that a curator settles. */
 export type CuratedChain = { readonly chain: LocalChain; readonly vaults: readonly Address[] }
@@ -44,12 +45,7 @@ export function startCurator(options: {
   const { chains, everySeconds, onError } = options
   let stopped = false
   // Settlements run one after another: all use the safe's account, whose transactions need consecutive nonces.
-  let last: Promise<unknown> = Promise.resolve()
-  const runInOrder = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work)
-    last = turn.catch(() => undefined)
-    return turn
-  }
+  const runInOrder = createSerialRunner()
 
   const settlePending = async (chain: LocalChain, vault: Address) =>
     !stopped && (await hasPending(chain, vault)) ? [await settleRequests(chain, vault)] : []
@@ -84,7 +80,7 @@ export function startCurator(options: {
     async stop() {
       stopped = true
       clearInterval(timer)
-      await last
+      await runInOrder(async () => {})
     },
   }
 }

@@ -1,13 +1,11 @@
 import {
   type Address,
   BaseError,
-  createClient,
   decodeErrorResult,
   encodeFunctionData,
   getAddress,
   type Hash,
   type Hex,
-  http,
   isAddressEqual,
   isHex,
   pad,
@@ -31,7 +29,8 @@ import {
   spokePoolAbi,
 } from './bridge.ts'
 import type { LocalChain } from './chains.ts'
-import { callRpc } from './rpc.ts'
+import { callRpc, createBatchingClient } from './rpc.ts'
+import { createSerialRunner } from './serial.ts'
 import { transact } from './transactions.ts'
 
 /**
@@ -165,12 +164,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   }
 
   // Work runs one after another: all transactions have the same sender and need consecutive nonces.
-  let last: Promise<unknown> = Promise.resolve()
-  const runInOrder = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work)
-    last = turn.catch(() => undefined)
-    return turn
-  }
+  const runInOrder = createSerialRunner()
 
   /** Reads new events of all chains. Returns the errors instead of throwing, so that one failing chain does not block the others. */
   const readRelays = async (): Promise<unknown[]> => {
@@ -197,7 +191,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
 
   const readNews = async (chain: LocalChain) => {
     const { chainId } = chain
-    const head = await getBlock(clientOf(chain))
+    const head = await getBlock(createBatchingClient(chain))
     const lastHead = heads.get(chainId)
     const lastNumber = lastHead?.number ?? -1n
     const isReorganised = lastHead !== undefined && !(await isStillCanonical(chain, lastHead, head))
@@ -236,7 +230,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   const refresh = async (relay: TrackedRelay) => {
     const { deposit, relayHash } = relay
     const chain = chainOf(deposit.destinationChainId)
-    const status = await readContract(clientOf(chain), {
+    const status = await readContract(createBatchingClient(chain), {
       address: bridgeContracts(chain.chainId).pool,
       abi: spokePoolAbi,
       functionName: 'fillStatuses',
@@ -318,7 +312,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     const args = [root, zeroHash] as const
     const data = encodeFunctionData({ abi: spokePoolAbi, functionName: 'relayRootBundle', args })
     const hash = await send(origin, 'bring a bundle', data)
-    const { logs } = await getTransactionReceipt(clientOf(origin), { hash })
+    const { logs } = await getTransactionReceipt(createBatchingClient(origin), { hash })
     const [event] = parseEventLogs({ abi: spokePoolAbi, eventName: 'RelayedRootBundle', logs })
     if (!event) throw new Error('The pool emitted no RelayedRootBundle')
     return event.args.rootBundleId
@@ -495,7 +489,7 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
     async stop() {
       stopped = true
       await loop
-      await last
+      await runInOrder(async () => {})
     },
   }
 }
@@ -547,13 +541,13 @@ function keyOf(address: Address): Hex {
 async function isStillCanonical(chain: LocalChain, lastHead: Head, head: Head): Promise<boolean> {
   if (head.number < lastHead.number) return false
   if (head.number === lastHead.number) return head.hash === lastHead.hash
-  const { hash } = await getBlock(clientOf(chain), { blockNumber: lastHead.number })
+  const { hash } = await getBlock(createBatchingClient(chain), { blockNumber: lastHead.number })
   return hash === lastHead.hash
 }
 
 async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<string | undefined> {
   try {
-    await call(clientOf(chain), { account: ADDRESS, to, data })
+    await call(createBatchingClient(chain), { account: ADDRESS, to, data })
     return undefined
   } catch (error) {
     if (!(error instanceof BaseError)) throw error
@@ -565,8 +559,4 @@ async function refusalOf(chain: LocalChain, to: Address, data: Hex): Promise<str
       return reverted.data === '0x' ? 'no reason' : slice(reverted.data, 0, 4)
     }
   }
-}
-
-function clientOf(chain: LocalChain) {
-  return createClient({ transport: http(chain.rpcUrl, { batch: true, retryCount: 0 }) })
 }

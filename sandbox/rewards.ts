@@ -1,20 +1,11 @@
-import {
-  type Address,
-  createClient,
-  encodeFunctionData,
-  getAddress,
-  type Hex,
-  http,
-  isAddressEqual,
-  parseAbi,
-  zeroHash,
-} from 'viem'
+import { type Address, encodeFunctionData, getAddress, type Hex, isAddressEqual, parseAbi, zeroHash } from 'viem'
 import { readContract } from 'viem/actions'
 import { ACCOUNTS } from './accounts.ts'
 import type { LocalChain } from './chains.ts'
 import { compiledContract } from './contracts.ts'
 import { type RewardLeaf, rewardTree } from './reward-tree.ts'
-import { callRpc } from './rpc.ts'
+import { callRpc, createBatchingClient } from './rpc.ts'
+import { createSerialRunner } from './serial.ts'
 import { type LocalTransaction, transact } from './transactions.ts'
 
 /** Address of Merkl's Distributor, the reward contract, on every chain. */
@@ -134,12 +125,7 @@ export async function installDistributor(chain: LocalChain): Promise<void> {
 /** Creates an operator of reward campaigns. A chain needs the reward contract only before the first call with its chain id. */
 export function createRewardOperator({ chains }: { readonly chains: readonly LocalChain[] }): RewardOperator {
   const books = new Map(chains.map(({ chainId }): [number, Book] => [chainId, { trees: new Map(), pending: [] }]))
-  let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work)
-    last = turn.catch(() => undefined)
-    return turn
-  }
+  const runInOrder = createSerialRunner()
   const settings: RewardOperator['settings'] = {
     ...{ shows: 'newest', claimedLagSeconds: CLAIMED_LAG_SECONDS, requestsPerSecond: REQUESTS_PER_SECOND },
   }
@@ -149,14 +135,14 @@ export function createRewardOperator({ chains }: { readonly chains: readonly Loc
     return { chain, book }
   }
   const send = (chainId: number, call: LocalTransaction) =>
-    inTurn(async () => {
+    runInOrder(async () => {
       await transact(find(chainId).chain, [call])
     })
 
   return {
     settings,
     grant: (chainId, rewards, { inDisputePeriod = false } = {}) =>
-      inTurn(async () => {
+      runInOrder(async () => {
         const { chain, book } = find(chainId)
         const { newest } = await readTrees(chain)
         const all = addUp([...(book.trees.get(newest) ?? []), ...rewards])
@@ -189,7 +175,7 @@ export function createRewardOperator({ chains }: { readonly chains: readonly Loc
     },
     readClaimed: async (chainId, account, token) => {
       const args = [account, token] as const
-      const [amount] = await readContract(clientOf(find(chainId).chain), {
+      const [amount] = await readContract(createBatchingClient(find(chainId).chain), {
         ...{ address: DISTRIBUTOR, abi: distributorAbi, functionName: 'claimed' },
         args,
       })
@@ -226,7 +212,7 @@ function showRewards(account: Address, shown: readonly Reward[], later: readonly
 }
 
 async function readTrees(chain: LocalChain) {
-  const client = clientOf(chain)
+  const client = createBatchingClient(chain)
   const read = { address: DISTRIBUTOR, abi: distributorAbi } as const
   const [[newest], effective, endOfDisputePeriod] = await Promise.all([
     readContract(client, { ...read, functionName: 'tree' }),
@@ -271,8 +257,4 @@ function call(functionName: keyof typeof LABELS, args: readonly unknown[] = []):
     typeof encodeFunctionData
   >[0])
   return { label: LABELS[functionName], from: OPERATOR, to: DISTRIBUTOR, data }
-}
-
-function clientOf({ rpcUrl }: LocalChain) {
-  return createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })
 }

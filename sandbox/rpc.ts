@@ -1,3 +1,4 @@
+import { createClient, http } from 'viem'
 import * as z from 'zod'
 import { sendHttpRequest } from './exchange.ts'
 
@@ -11,6 +12,10 @@ const Replies = z.array(
     error: z.object({ message: z.string() }).optional(),
   }),
 )
+
+/** Returns a viem client of a chain that batches its requests and never retries. */
+export const createBatchingClient = ({ rpcUrl }: { readonly rpcUrl: string }) =>
+  createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })
 
 /** Sends calls to a chain in one request and returns their results in order; throws if one fails. */
 export async function callRpc(chain: { readonly rpcUrl: string }, calls: readonly RpcCall[]): Promise<unknown[]> {

@@ -1,8 +1,9 @@
 import { type Address, encodeFunctionData, parseAbi } from 'viem'
 import { getLogs, readContract } from 'viem/actions'
 import type { LocalChain } from '../chains.ts'
+import { createBatchingClient } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
-import { buildMint, buildSettlement, createBatchingClient, type Settlement } from './settlement.ts'
+import { buildMint, buildSettlement, type Settlement } from './settlement.ts'
 
 const VAULT = parseAbi([
   'function manager() view returns (address)',

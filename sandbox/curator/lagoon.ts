@@ -11,8 +11,9 @@ import {
 import { getStorageAt, readContract } from 'viem/actions'
 import type { LocalChain } from '../chains.ts'
 import { LAGOON_STORAGE } from '../copies.ts'
+import { createBatchingClient } from '../rpc.ts'
 import { type LocalTransaction, transact } from '../transactions.ts'
-import { buildMint, buildSettlement, createBatchingClient, type Settlement } from './settlement.ts'
+import { buildMint, buildSettlement, type Settlement } from './settlement.ts'
 
 const VAULT = parseAbi([
   'function depositEpochId() view returns (uint40)',

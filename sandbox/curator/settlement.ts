@@ -1,4 +1,4 @@
-import { type Address, createClient, encodeFunctionData, type Hash, http, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, type Hash, parseAbi } from 'viem'
 import type { LocalChain } from '../chains.ts'
 import type { LocalTransaction } from '../transactions.ts'
 
@@ -30,7 +30,3 @@ export function buildMint(account: Address, token: Address, amount: bigint): Loc
   const data = encodeFunctionData({ abi: TOKEN, functionName: 'mint', args: [account, amount] })
   return [{ label: 'mint', from: account, to: token, data }]
 }
-
-/** Returns a viem client that batches its requests and never retries. */
-export const createBatchingClient = ({ rpcUrl }: LocalChain) =>
-  createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })

@@ -1,20 +1,11 @@
-import {
-  type Address,
-  createClient,
-  getAddress,
-  type Hash,
-  http,
-  isHash,
-  keccak256,
-  parseEventLogs,
-  zeroHash,
-} from 'viem'
+import { type Address, getAddress, type Hash, isHash, keccak256, parseEventLogs, zeroHash } from 'viem'
 import { getContractEvents, getTransactionReceipt } from 'viem/actions'
 import * as z from 'zod'
 import { type BridgeDeposit, bridgeContracts, multicallHandlerAbi, relayDataOf, spokePoolAbi } from '../bridge.ts'
 import type { LocalChain } from '../chains.ts'
 import type { FakeRequest, ProviderReply } from '../fake.ts'
 import type { Relayer, TrackedDeposit } from '../relayer.ts'
+import { createBatchingClient } from '../rpc.ts'
 
 type Status = 'pending' | 'filled' | 'slowFillRequested' | 'slowFilled' | 'expired' | 'refunded'
 
@@ -110,7 +101,7 @@ export function depositStatuses(options: {
     if (!chain) return undefined
     const { originChainId, depositId, message, ...expected } = relayDataOf(deposit)
     const address = bridgeContracts(chain.chainId).pool
-    const fills = await getContractEvents(clientOf(chain), {
+    const fills = await getContractEvents(createBatchingClient(chain), {
       ...{ address, abi: spokePoolAbi, eventName: 'FilledRelay', strict: true },
       ...{ args: { originChainId, depositId }, fromBlock: 0n },
     })
@@ -132,7 +123,7 @@ type Fill = {
  * the transaction's logs, even one that a later fill caused.
  */
 async function haveActionsSucceeded({ chain, pool, transactionHash, logIndex }: Fill): Promise<boolean> {
-  const { logs } = await getTransactionReceipt(clientOf(chain), { hash: transactionHash })
+  const { logs } = await getTransactionReceipt(createBatchingClient(chain), { hash: transactionHash })
   const fills = parseEventLogs({ abi: spokePoolAbi, eventName: 'FilledRelay', logs })
   const failures = parseEventLogs({ abi: multicallHandlerAbi, eventName: 'CallsFailed', logs }).map(
     (log) => log.logIndex,
@@ -157,8 +148,4 @@ function filterOf(params: Params): ((relay: TrackedDeposit) => boolean) | undefi
 
 function refuse(status: number, error: string, message: string): ProviderReply {
   return { status, body: { error, message } }
-}
-
-function clientOf({ rpcUrl }: LocalChain) {
-  return createClient({ transport: http(rpcUrl, { batch: true, retryCount: 0 }) })
 }

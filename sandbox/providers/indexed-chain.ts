@@ -1,7 +1,8 @@
-import { type Address, createClient, http, isAddressEqual, parseAbi } from 'viem'
+import { type Address, isAddressEqual, parseAbi } from 'viem'
 import { getBalance, getContractEvents, readContract } from 'viem/actions'
 import type { LocalToken, LocalWorld } from '../chains/world.ts'
 import type { LocalChain } from '../chains.ts'
+import { createBatchingClient } from '../rpc.ts'
 
 /** Local chain whose tokens and NFTs the fakes of wallet indexes (Alchemy, GoldRush) list. */
 export type IndexedChain = LocalChain & Pick<LocalWorld, 'tokens' | 'unlisted' | 'collectibles'>
@@ -20,7 +21,7 @@ const abi = parseAbi([
 
 /** Reads a wallet's balance of the chain's native coin, in wei. */
 export function readCoinBalance(chain: IndexedChain, wallet: Address): Promise<bigint> {
-  return getBalance(clientOf(chain), { address: wallet })
+  return getBalance(createBatchingClient(chain), { address: wallet })
 }
 
 /** Reads a wallet's balances of the chain's unlisted tokens (tokens that no token list contains), in their smallest units. */
@@ -34,7 +35,7 @@ export function readTokenBalances(
   tokens: readonly LocalToken[],
   wallet: Address,
 ): Promise<TokenBalance[]> {
-  const client = clientOf(chain)
+  const client = createBatchingClient(chain)
   return Promise.all(
     tokens.map(async (token) => ({
       ...token,
@@ -52,7 +53,7 @@ export function readTokenBalances(
 export async function readCollectibles(chain: IndexedChain, wallet: Address) {
   const { collectibles: address } = chain
   if (!address) return undefined
-  const client = clientOf(chain)
+  const client = createBatchingClient(chain)
   const events = await getContractEvents(client, { address, abi, eventName: 'Transfer', fromBlock: 0n, strict: true })
   // Later transfers overwrite earlier ones. The map has each NFT's last transfer, whose recipient owns the NFT.
   const transfers = new Map(events.map(({ args }) => [args.tokenId, args]))
@@ -72,8 +73,4 @@ export async function readCollectibles(chain: IndexedChain, wallet: Address) {
     ),
   ])
   return { address, name, symbol, nfts }
-}
-
-function clientOf({ rpcUrl }: IndexedChain) {
-  return createClient({ transport: http(rpcUrl, { retryCount: 0 }) })
 }
