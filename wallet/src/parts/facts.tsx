@@ -8,11 +8,20 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className="facts">
       {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
+        <FactRow key={name} name={name}>
+          {value}
+        </FactRow>
       ))}
     </dl>
+  )
+}
+
+/** One fact in a list of facts. */
+export function FactRow({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   )
 }

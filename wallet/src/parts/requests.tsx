@@ -8,6 +8,7 @@ import { useService } from '../context.ts'
 import { isNotApplicable } from '../problems.ts'
 import { describeRequest, type OpenRequestStatus } from '../request-text.ts'
 import { useSender } from '../sender.ts'
+import { FactRow } from './facts.tsx'
 import { Amount } from './figures.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
 import { ProblemNotice } from './notices.tsx'
@@ -77,12 +78,9 @@ export function isOpenStatus(status: string): status is OpenRequestStatus {
 function Part({ name, units, decimals, symbol }: { name: string; units: string; decimals: number; symbol: string }) {
   if (units === '0') return null
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <Amount units={units} decimals={decimals} symbol={symbol} />
-      </dd>
-    </div>
+    <FactRow name={name}>
+      <Amount units={units} decimals={decimals} symbol={symbol} />
+    </FactRow>
   )
 }
 

@@ -5,6 +5,7 @@ import { useEffect, useEffectEvent, useState } from 'react'
 import { useService } from '../context.ts'
 import { shorten } from '../format.ts'
 import { useSender } from '../sender.ts'
+import { FactRow } from './facts.tsx'
 import { Amount } from './figures.tsx'
 import { Preparing } from './flow-panel.tsx'
 import { FlowProblem, FlowSteps } from './flow-steps.tsx'
@@ -76,20 +77,16 @@ function Terms({ prepared: { rewards, leftOut }, shown }: TermsProps) {
         const unit = unitOf(token)
         return (
           unit && (
-            <div key={token}>
-              <dt>You receive</dt>
-              <dd>
-                <Amount units={amount} {...unit} isExact />
-              </dd>
-            </div>
+            <FactRow key={token} name="You receive">
+              <Amount units={amount} {...unit} isExact />
+            </FactRow>
           )
         )
       })}
       {leftOut.map(({ token, reason }) => (
-        <div key={token}>
-          <dt>Not {unitOf(token)?.symbol ?? shorten(token)}</dt>
-          <dd>{LEFT_OUT[reason]}</dd>
-        </div>
+        <FactRow key={token} name={`Not ${unitOf(token)?.symbol ?? shorten(token)}`}>
+          {LEFT_OUT[reason]}
+        </FactRow>
       ))}
     </dl>
   )

@@ -4,6 +4,7 @@ import { chainName } from '../chains.ts'
 import { formatDateTime, formatDuration } from '../format.ts'
 import type { Token } from '../tokens.ts'
 import { WAYS } from '../vault-state.ts'
+import { FactRow } from './facts.tsx'
 import { Amount } from './figures.tsx'
 import { NetworkFee } from './network-fee.tsx'
 import { Warning } from './notices.tsx'
@@ -31,56 +32,38 @@ export function Terms({ prepared, kind, vault, from, to, amount }: TermsProps) {
   return (
     <>
       <dl className="facts">
-        <div>
-          <dt>{kind === 'deposit' ? 'You deposit' : 'You receive'}</dt>
-          <dd>
-            {withdrawal?.isEstimate && 'about '}
-            {quote ? (
-              <Amount units={quote.outputAmount} {...to} />
-            ) : (
-              <Amount units={withdrawal ? withdrawal.assets : amount} {...asset} isExact={kind === 'deposit'} />
-            )}
-          </dd>
-        </div>
+        <FactRow name={kind === 'deposit' ? 'You deposit' : 'You receive'}>
+          {withdrawal?.isEstimate && 'about '}
+          {quote ? (
+            <Amount units={quote.outputAmount} {...to} />
+          ) : (
+            <Amount units={withdrawal ? withdrawal.assets : amount} {...asset} isExact={kind === 'deposit'} />
+          )}
+        </FactRow>
         {deposit?.shares && (
-          <div>
-            <dt>You receive</dt>
-            <dd>
-              {deposit.isEstimate && 'about '}
-              <Amount units={deposit.shares} decimals={shareDecimals} symbol="shares" />
-            </dd>
-          </div>
+          <FactRow name="You receive">
+            {deposit.isEstimate && 'about '}
+            <Amount units={deposit.shares} decimals={shareDecimals} symbol="shares" />
+          </FactRow>
         )}
         {fee && BigInt(fee) > 0n && (
-          <div>
-            <dt>Vault fee</dt>
-            <dd>
-              <Amount units={fee} {...asset} />
-            </dd>
-          </div>
+          <FactRow name="Vault fee">
+            <Amount units={fee} {...asset} />
+          </FactRow>
         )}
         {quote && (
-          <div>
-            <dt>Bridge fee</dt>
-            <dd>
-              <Amount units={quote.feeTotal} {...from} />
-            </dd>
-          </div>
+          <FactRow name="Bridge fee">
+            <Amount units={quote.feeTotal} {...from} />
+          </FactRow>
         )}
-        <div>
-          <dt>Arrival</dt>
-          <dd>
-            {quote && `On ${chainName(to.chainId)} in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
-            {isAsync && (quote ? '; shares after settlement' : WAYS[isCooldown ? 'cooldown' : 'request'])}
-            {!quote && !isAsync && 'Instant'}
-          </dd>
-        </div>
-        <div>
-          <dt>Network fee</dt>
-          <dd>
-            <NetworkFee gas={estimatedGas} chainId={from.chainId} isUpperEstimate={simulation.status !== 'success'} />
-          </dd>
-        </div>
+        <FactRow name="Arrival">
+          {quote && `On ${chainName(to.chainId)} in about ${formatDuration(quote.expectedFillSeconds * 1000)}`}
+          {isAsync && (quote ? '; shares after settlement' : WAYS[isCooldown ? 'cooldown' : 'request'])}
+          {!quote && !isAsync && 'Instant'}
+        </FactRow>
+        <FactRow name="Network fee">
+          <NetworkFee gas={estimatedGas} chainId={from.chainId} isUpperEstimate={simulation.status !== 'success'} />
+        </FactRow>
       </dl>
       {isAsync && (
         <p className="fine">
