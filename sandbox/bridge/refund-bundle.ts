@@ -1,6 +1,7 @@
-import { type Address, concat, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
+import { type Address, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
 import { inBatches } from '../../lib/core/batches.ts'
 import { sum } from '../../lib/core/bigint.ts'
+import { buildMerkleTree } from '../merkle.ts'
 
 const LEAF = parseAbiParameters([
   'struct RefundLeaf { uint256 amountToReturn; uint256 chainId; uint256[] refundAmounts; uint32 leafId; address l2TokenAddress; address[] refundAddresses; }',
@@ -49,10 +50,10 @@ export function buildRefundBundle(
     l2TokenAddress: token,
     refundAddresses: sums.map(([account]) => account),
   }))
-  const levels = buildTree(leaves.map((leaf) => keccak256(encodeAbiParameters(LEAF, [leaf]))))
+  const { root, proofAt } = buildMerkleTree(leaves.map((leaf) => keccak256(encodeAbiParameters(LEAF, [leaf]))))
   return {
-    root: levels.at(-1)?.[0] ?? '0x',
-    leaves: leaves.map((leaf, index) => ({ leaf, proof: proofAt(levels, index) })),
+    root: root ?? '0x',
+    leaves: leaves.map((leaf, index) => ({ leaf, proof: proofAt(index) })),
   }
 }
 
@@ -60,23 +61,6 @@ function sumByAccount(payments: readonly Payment[]): (readonly [Address, bigint]
   return [...Map.groupBy(payments, ({ account }) => account)]
     .map(([account, ofAccount]) => [account, sum(ofAccount.map(({ amount }) => amount))] as const)
     .sort(([a, more], [b, less]) => compare(less, more) || compare(a.toLowerCase(), b.toLowerCase()))
-}
-
-/** Returns the levels of a Merkle tree from the leaves to the root. A node without a sibling moves up unchanged. */
-function buildTree(leaves: readonly Hex[]): (readonly Hex[])[] {
-  const levels = [leaves]
-  for (let level = leaves; level.length > 1; levels.push(level)) {
-    level = inBatches(level, 2).map(([a, b]) => (a && b ? hashPair(a, b) : (a ?? '0x')))
-  }
-  return levels
-}
-
-function proofAt(levels: readonly (readonly Hex[])[], leaf: number): Hex[] {
-  return levels.flatMap((level, height) => level[(leaf >> height) ^ 1] ?? [])
-}
-
-function hashPair(a: Hex, b: Hex): Hex {
-  return keccak256(concat(a < b ? [a, b] : [b, a]))
 }
 
 function compare<T extends bigint | string>(a: T, b: T): number {
