@@ -50,6 +50,6 @@ export function deriveRequiredAction({ status }: Pick<StackState, 'status'>): Re
 }
 
 /** Sorts stacks from the newest to the oldest. A stack depends only on older stacks, so CloudFormation must delete it before them. */
-export function sortForRemoval(stacks: readonly StackState[]): StackState[] {
+export function sortForRemoval<Stack extends StackState>(stacks: readonly Stack[]): Stack[] {
   return stacks.toSorted((left, right) => right.createdAt.getTime() - left.createdAt.getTime())
 }

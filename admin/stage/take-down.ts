@@ -57,9 +57,8 @@ async function removeStage(stage: Stage, isForced: boolean, environment: DownEnv
   ].join('\n')
   if ((await ask(question)).trim() !== stage) throw new AdminError('Nothing was deleted.')
   for (const stack of sortForRemoval(stacks)) {
-    const { place } = stacks.find(({ name }) => name === stack.name) ?? { place: own }
     say(`${stack.name} …`)
-    await removeStack(place, stack, environment)
+    await removeStack(stack.place, stack, environment)
     say(`ok    ${stack.name} is deleted`)
   }
   say(`Stage ${stage} is gone. CDK's bootstrap stays for other stages.`)
