@@ -126,7 +126,8 @@ function isGreedy(place: string): boolean {
   return place.endsWith('+}')
 }
 
-function decodeOnce(part: string): string {
+/** Decodes a part of a URL once. Returns it unchanged if it is wrongly encoded. */
+export function decodeOnce(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {

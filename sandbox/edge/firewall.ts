@@ -1,5 +1,6 @@
 import { BlockList } from 'node:net'
 import * as z from 'zod'
+import { decodeOnce } from '../http-api.ts'
 import type { ResourceFinder } from '../template/deployed.ts'
 
 type Inspected = {
@@ -124,7 +125,7 @@ export function createFirewall(deployed: ResourceFinder, aclArn: string, now: ()
     const { AndStatement, OrStatement, NotStatement } = statement
     if (ByteMatchStatement) {
       const { FieldToMatch, SearchString } = ByteMatchStatement
-      return ('Method' in FieldToMatch ? request.method : decoded(request.path)) === SearchString
+      return ('Method' in FieldToMatch ? request.method : decodeOnce(request.path)) === SearchString
     }
     if (SizeConstraintStatement) return request.bodyBytes > SizeConstraintStatement.Size
     if (IPSetReferenceStatement) {
@@ -187,12 +188,4 @@ function listOf({ Addresses }: z.output<typeof IpSet>): BlockList {
     list.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4')
   }
   return list
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
