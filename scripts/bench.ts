@@ -2,6 +2,7 @@ import { Console } from 'node:console'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { numberToHex } from 'viem'
@@ -49,9 +50,7 @@ type Round = ReadDuration & {
 async function runProxy(target: string): Promise<void> {
   let traffic: Traffic = { requests: 0, calls: 0, bytes: 0 }
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
+    const body = await buffer(request)
     const [answer] = await Promise.all([
       fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body }).then((reply) =>
         reply.text(),

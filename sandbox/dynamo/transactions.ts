@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { type HttpResponse, passRequestToServer } from '../exchange.ts'
@@ -151,7 +152,7 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   }
 
   const answer: RequestListener = (request, response) => {
-    void bodyOf(request)
+    void buffer(request)
       .then((bytes) => serve(request.headers, bytes))
       .catch((error: unknown): HttpResponse => ({ status: 500, headers: {}, text: String(error) }))
       .then(({ status, headers, text }) => {
@@ -162,14 +163,6 @@ export function addTransactions(server: EventEmitter, { now }: { readonly now: (
   }
   server.on('request', guardHost(answer))
   return transactions
-}
-
-function bodyOf(request: EventEmitter): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => resolve(Buffer.concat(chunks)))
-  })
 }
 
 type ItemLocation = { readonly TableName: string; readonly Key: z.output<typeof Key> }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../../lib/core/errors.ts'
 import { type HttpResponse, type RequestParts, sendHttpRequest } from '../../sandbox/exchange.ts'
@@ -95,9 +96,7 @@ const SPOILED: Partial<Record<ProxyBehaviour, (answer: Result, index: number) =>
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const ask = (request: RequestParts, path = '/') => sendHttpRequest(`${target}${path}`, request)
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const whole = Buffer.concat(chunks)
+    const whole = await buffer(request)
     const body = Buffer.from(withoutChainCheck(whole.toString()))
     const isChecked = body.length < whole.length
     wire.bodies.push(body.toString())
