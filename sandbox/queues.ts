@@ -13,7 +13,7 @@ export type LocalQueues = {
   readonly endpoint: string
   readonly urls: Readonly<Record<QueueResource, string>>
   readonly variables: Readonly<Record<string, string>>
-  readonly lies: QueueFaults
+  readonly faults: QueueFaults
   /** Number of requests since the start, by SQS action. */
   readonly requests: Readonly<Record<string, number>>
   count(queue: QueueKey): QueueCounts
@@ -77,12 +77,12 @@ const Deleted = z.object({ Id, ReceiptHandle: z.string() })
 
 /** Starts the imitation of SQS on a free port. `now` is in epoch milliseconds; `random` decides when faults occur. */
 export async function startQueues({ now = () => Date.now(), random = Math.random } = {}): Promise<LocalQueues> {
-  const lies: QueueFaults = {
+  const faults: QueueFaults = {
     ...{ twice: 0, disorder: false, invisibleMs: 0, missedShare: 0, shortBatches: false },
     ...{ refused: 0, movedPerSecond: 500, maxInFlight: 120_000, down: false },
   }
   const requests: Record<string, number> = {}
-  const broker = createBroker({ lies, now, random })
+  const broker = createBroker({ faults, now, random })
 
   const { url: endpoint, stop } = await listen((request, response) => {
     void answer(request)
@@ -130,7 +130,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     const action = String(request.headers['x-amz-target']).replace('AmazonSQS.', '')
     requests[action] = (requests[action] ?? 0) + 1
     broker.catchUp()
-    if (lies.down) throw new SqsError('ServiceUnavailable', undefined, 503)
+    if (faults.down) throw new SqsError('ServiceUnavailable', undefined, 503)
     const act = ACTIONS[action]
     if (!act) throw new SqsError('UnsupportedOperation', 'AWS.SimpleQueueService.UnsupportedOperation')
     const trace = request.headers['x-amzn-trace-id']?.toString()
@@ -180,7 +180,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const entries = parseEntries(Sent.extend({ Id }), input)
       const bytes = entries.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0)
       if (bytes > MAX_BYTES) throw new SqsError('BatchRequestTooLong', 'AWS.SimpleQueueService.BatchRequestTooLong')
-      const [taken, refused] = split(entries, () => random() >= lies.refused)
+      const [taken, refused] = split(entries, () => random() >= faults.refused)
       return {
         Successful: taken.map(({ Id, MessageBody, DelaySeconds: delaySeconds, MessageGroupId: group }) => ({
           Id,
@@ -204,7 +204,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const queue = find(QueueUrl)
       if (WaitTimeSeconds === 0 && broker.isFull(queue)) throw new SqsError('OverLimit')
       const { visibilitySeconds } = queue
-      const missedShare = WaitTimeSeconds === 0 ? lies.missedShare : 0
+      const missedShare = WaitTimeSeconds === 0 ? faults.missedShare : 0
       const poll = () => broker.receive(queue, MaxNumberOfMessages, VisibilityTimeout ?? visibilitySeconds, missedShare)
       let received = poll()
       for (
@@ -244,7 +244,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
       const [validEntries, unknown] = split(parseEntries(Deleted, input), ({ ReceiptHandle }) =>
         isReceipt(ReceiptHandle),
       )
-      const [taken, refused] = split(validEntries, () => random() >= lies.refused)
+      const [taken, refused] = split(validEntries, () => random() >= faults.refused)
       for (const { ReceiptHandle } of taken) broker.remove(queue, ReceiptHandle)
       return {
         Successful: taken.map((entry) => ({ Id: entry.Id })),
@@ -350,7 +350,7 @@ export async function startQueues({ now = () => Date.now(), random = Math.random
     endpoint,
     urls,
     variables: { AWS_ENDPOINT_URL_SQS: endpoint, ...buildVariables(urls) },
-    lies,
+    faults,
     requests,
     count(key) {
       broker.catchUp()

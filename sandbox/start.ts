@@ -76,7 +76,7 @@ async function start(): Promise<void> {
   stops.push(backends.stop, () => service.terminate())
   // Real SQS has these faults at times. They are switched on, so that developers meet such faults before production.
   const faults: Partial<QueueFaults> = { twice: 0.05, disorder: true, missedShare: 0.5, refused: 0.05 }
-  Object.assign(backends.queues.lies, faults)
+  Object.assign(backends.queues.faults, faults)
 
   say('Registering the clients with their vaults …')
   const [{ clientId, apiKey, otherApiKey }, states] = await Promise.all([

@@ -83,11 +83,11 @@ const NOISY = { share: 0.1, messages: 30 }
 
 /** Creates an in-memory imitation of SQS without its HTTP API: queues, messages, and moves between queues. */
 export function createBroker({
-  lies,
+  faults,
   now,
   random,
 }: {
-  readonly lies: QueueFaults
+  readonly faults: QueueFaults
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
   /** Returns a random number in [0, 1), uniformly distributed. */
@@ -117,7 +117,7 @@ export function createBroker({
       sentAt,
       trace,
       group,
-      visibleAt: sentAt + delaySeconds * 1000 + lies.invisibleMs,
+      visibleAt: sentAt + delaySeconds * 1000 + faults.invisibleMs,
       receives: 0,
       firstReceivedAt: undefined,
       lastReceivedAt: undefined,
@@ -130,7 +130,7 @@ export function createBroker({
   /** Moves as many messages as `movedPerSecond` allows by now. Completes the move once no visible message is left. */
   function continueMove(task: MoveTask): void {
     const { source, destination, startedAt } = task
-    const due = Math.floor(((now() - startedAt) / 1000) * lies.movedPerSecond)
+    const due = Math.floor(((now() - startedAt) / 1000) * faults.movedPerSecond)
     while (task.status === 'RUNNING' && task.moved < due) {
       const oldest = source.messages.find(({ visibleAt }) => visibleAt <= now())
       if (!oldest) task.status = 'COMPLETED'
@@ -199,7 +199,7 @@ export function createBroker({
       for (const task of tasks) continueMove(task)
     },
 
-    isFull: (queue: Queue): boolean => listInFlight(queue).length >= lies.maxInFlight,
+    isFull: (queue: Queue): boolean => listInFlight(queue).length >= faults.maxInFlight,
 
     /**
      * Receives at most `most` messages and hides them for `hiddenSeconds`. Messages that were received too often move
@@ -210,12 +210,12 @@ export function createBroker({
       const inFlight = listInFlight(queue)
       const noisy = countNoisy(inFlight)
       const noise = ({ group = '' }: Message) => noisy.get(group) ?? 0
-      const room = Math.min(most, lies.maxInFlight - inFlight.length)
+      const room = Math.min(most, faults.maxInFlight - inFlight.length)
       const visible = queue.messages.filter(
         ({ visibleAt }) => visibleAt <= now() && !(missedShare > 0 && random() < missedShare),
       )
-      const rank = new Map(visible.map((message) => [message, lies.disorder ? random() : message.visibleAt]))
-      const batchSize = lies.shortBatches ? Math.min(room, 1 + Math.floor(random() * most)) : room
+      const rank = new Map(visible.map((message) => [message, faults.disorder ? random() : message.visibleAt]))
+      const batchSize = faults.shortBatches ? Math.min(room, 1 + Math.floor(random() * most)) : room
       const chosen = visible
         .sort((a, b) => noise(a) - noise(b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
         .slice(0, Math.max(0, batchSize))
@@ -230,7 +230,7 @@ export function createBroker({
         message.lastReceivedAt = now()
         message.receipt = randomUUID()
         message.visibleAt = now() + hiddenSeconds * 1000
-        if (random() < lies.twice) queue.messages.push({ ...message, visibleAt: now(), receipt: undefined })
+        if (random() < faults.twice) queue.messages.push({ ...message, visibleAt: now(), receipt: undefined })
         return true
       })
     },

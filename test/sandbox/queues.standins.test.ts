@@ -132,7 +132,7 @@ describe('sendMessages', () => {
   })
 
   test('sends again only those messages of a batch that SQS refused', async ({ sqs: { queues, send, draw } }) => {
-    queues.lies.refused = 0.3
+    queues.faults.refused = 0.3
     draw(0.9, 0.1, 0.9, 0.1)
     await send([{ i: 1 }, { i: 2 }, { i: 3 }])
     expect(queues.requests).toEqual({ SendMessageBatch: 3 })
@@ -140,13 +140,13 @@ describe('sendMessages', () => {
   })
 
   test('throws if SQS refuses a message three times', async ({ sqs: { queues, send } }) => {
-    queues.lies.refused = 1
+    queues.faults.refused = 1
     await expect(send([{ i: 1 }, { i: 2 }])).rejects.toThrow('SQS refuses 2 of 2 messages.')
     expect(queues.requests).toEqual({ SendMessageBatch: 3 })
   })
 
   test('throws if SQS is unreachable', async ({ sqs: { queues, send } }) => {
-    queues.lies.down = true
+    queues.faults.down = true
     await expect(send([{ i: 1 }])).rejects.toThrow()
   })
 })
@@ -223,7 +223,7 @@ describe('A message', () => {
 
   test('is delivered twice by a faulty queue, to others while a receiver works on it', async ({ sqs }) => {
     const { send, receive, queues, client, QueueUrl, draw } = sqs
-    queues.lies.twice = 0.3
+    queues.faults.twice = 0.3
     await send([{ i: 1 }])
     draw(0.1)
     const [first] = await receive()
@@ -233,7 +233,7 @@ describe('A message', () => {
   })
 
   test('can be missed by a receiver that does not wait', async ({ sqs: { send, queues, receive } }) => {
-    queues.lies.missedShare = 1
+    queues.faults.missedShare = 1
     await send([{ i: 1 }])
     expect(await receive()).toEqual([])
     expect(await receive({ waitSeconds: 1 })).toHaveLength(1)
@@ -252,7 +252,7 @@ describe('A message', () => {
   })
 
   test('is not visible immediately in a faulty queue', async ({ sqs: { send, queues, pass, receive } }) => {
-    queues.lies.invisibleMs = 2000
+    queues.faults.invisibleMs = 2000
     await send([{ i: 1 }])
     expect(await receive()).toEqual([])
     pass(2)
@@ -261,7 +261,7 @@ describe('A message', () => {
 
   test('arrives out of order from a faulty queue', async ({ sqs: { send, queues, receive, draw } }) => {
     await send([{ i: 1 }, { i: 2 }, { i: 3 }])
-    queues.lies.disorder = true
+    queues.faults.disorder = true
     draw(0.7, 0.1, 0.4)
     expect(bodiesOf(await receive())).toEqual([{ i: 2 }, { i: 3 }, { i: 1 }])
   })
@@ -316,11 +316,11 @@ describe('A message whose visibility timeout is extended', () => {
 
 describe('A queue with SQS’s maximum of messages in flight', () => {
   test('allows 120,000', ({ sqs: { queues } }) => {
-    expect(queues.lies.maxInFlight).toBe(120_000)
+    expect(queues.faults.maxInFlight).toBe(120_000)
   })
 
   test('refuses a receiver that does not wait and gives no message to one that waits', async ({ sqs }) => {
-    sqs.queues.lies.maxInFlight = 3
+    sqs.queues.faults.maxInFlight = 3
     await sqs.send([{ i: 1 }, { i: 2 }, { i: 3 }, { i: 4 }])
     const [message = {}] = await sqs.receive({ most: 3 })
     await expect(sqs.receive()).rejects.toMatchObject({ name: 'OverLimit' })
@@ -331,7 +331,7 @@ describe('A queue with SQS’s maximum of messages in flight', () => {
   })
 
   test('counts messages whose visibility is delayed', async ({ sqs: { queues, send, receive, hide, pass } }) => {
-    queues.lies.maxInFlight = 1
+    queues.faults.maxInFlight = 1
     await send([{ i: 1 }, { i: 2 }])
     const [message = {}] = await receive({ most: 1 })
     await hide(message, 3600)
@@ -427,7 +427,7 @@ describe('A move of dead letters', () => {
 
   test('keeps the operator waiting at most a minute', async ({ sqs }) => {
     await sqs.giveUp(70)
-    sqs.queues.lies.movedPerSecond = 1
+    sqs.queues.faults.movedPerSecond = 1
     expect(await sqs.redrive()).toMatchObject({ left: 70 - 60, problem: 'SQS goes on by itself' })
   })
 
@@ -446,7 +446,7 @@ describe('A move of dead letters', () => {
 describe('An operator', () => {
   test('lists a hundred dead letters in SQS’s small batches and sees their total', async ({ sqs }) => {
     await sqs.giveUp(130)
-    sqs.queues.lies.shortBatches = true
+    sqs.queues.faults.shortBatches = true
     const lines = (await sqs.run('list-dead-letters')).split('\n')
     expect(lines.filter((line) => line.includes('{"i":'))).toHaveLength(100)
     expect(lines.slice(-2)).toEqual([

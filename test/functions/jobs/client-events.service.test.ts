@@ -875,13 +875,13 @@ describe('If events of a vault cannot be reported to clients,', () => {
   const failing = async (service: Service, what: string, run: () => Promise<object> = () => runRefreshChain(BASE)) => {
     const { table, backends } = service
     const { webhooks } = backends.dynamo.tableNames
-    if (what === 'queue') backends.queues.lies.down = true
+    if (what === 'queue') backends.queues.faults.down = true
     else table.fails = ({ table: name }) => name === webhooks
     captureLogs()
     try {
       return await run()
     } finally {
-      backends.queues.lies.down = false
+      backends.queues.faults.down = false
       table.reset()
     }
   }

@@ -216,15 +216,15 @@ describe('A run of the job', () => {
     await transfers.finalise()
     const body = { url: 'https://127.0.0.1:9/' }
     expect((await service.call('POST', '/webhooks', { key: vault.key, body })).status).toBe(201)
-    const { lies } = service.backends.queues
+    const { faults } = service.backends.queues
     onTestFinished(() => {
-      lies.down = false
+      faults.down = false
     })
-    lies.down = true
+    faults.down = true
     const unreported: number[] = []
     for (let look = 0; look < 6; look += 1) unreported.push((await run(3_600)).unreported)
     expect(unreported.slice(-2).every((count) => count > 0)).toBe(true)
-    lies.down = false
+    faults.down = false
     expect(await run()).toMatchObject({ unreported: 0 })
     const events = (await listEvents(service, vault.key)).filter(({ type }) => type.startsWith('transfer.'))
     expect(events).toMatchObject([{ type: 'transfer.completed', final: true }])

@@ -74,9 +74,9 @@ describe('A webhook', () => {
   })
 
   test('receives each event whatever the queue does', async ({ service, receiver, own }) => {
-    const { lies } = service.backends.queues
-    Object.assign(lies, { twice: 0.5, disorder: true, refused: 0.1 })
-    onTestFinished(() => void Object.assign(lies, { twice: 0, disorder: false, refused: 0 }))
+    const { faults } = service.backends.queues
+    Object.assign(faults, { twice: 0.5, disorder: true, refused: 0.1 })
+    onTestFinished(() => void Object.assign(faults, { twice: 0, disorder: false, refused: 0 }))
     for (let index = 0; index < 5; index += 1) {
       await own.tell(`${index}a`, `${index}b`)
       await service.consume()
