@@ -362,7 +362,7 @@ async function listChoices({ chains, relayer }: ControlledParts): Promise<Readon
   const choiceOf = ({ chainId, address, symbol, decimals }: (typeof tokens)[number]) => ({
     ...{ label: onChain(symbol, chainId), body: { chainId, token: address }, decimals },
   })
-  const relays = await relayer.look().catch(() => [])
+  const relays = await relayer.listDeposits().catch(() => [])
   return {
     chains: chains.map(({ chainId }) => ({ label: chainName(chainId), value: chainId })),
     vaults: chains.flatMap(({ chainId, vaults }) =>

@@ -82,7 +82,7 @@ export type Relayer = {
   readonly address: Address
   readonly settings: RelayerSettings
   /** Reads the chains and returns the deposits that match the query, in the order of their detection. */
-  look(query?: DepositQuery): Promise<readonly TrackedDeposit[]>
+  listDeposits(query?: DepositQuery): Promise<readonly TrackedDeposit[]>
   /** Fills a deposit and returns the transaction's hash. Throws an Error with the SpokePool contract's reason if the contract refuses. */
   fill(deposit: BridgeDeposit): Promise<Hash>
   /** Fills each waiting deposit in its own transaction and returns the filled deposits. A failed fill sets the deposit's `fillError`. */
@@ -359,7 +359,8 @@ export function createRelayer({ chains }: { readonly chains: readonly LocalChain
   return {
     address: ADDRESS,
     settings,
-    look: (query = {}) => runAfterRead(() => relays.filter(({ deposit }) => fits(deposit, query)).map(snapshot)),
+    listDeposits: (query = {}) =>
+      runAfterRead(() => relays.filter(({ deposit }) => fits(deposit, query)).map(snapshot)),
     fill: (deposit) => runAfterRead(() => fill(relayOf(deposit))),
     fillAll: () =>
       runAfterRead(async () => {

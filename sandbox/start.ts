@@ -131,7 +131,7 @@ async function start(): Promise<void> {
       },
       throttle: (throttleSeconds) => switchService({ throttleSeconds }),
       tamper: (tampers) => switchService({ tampers }),
-      states: states && backends.states ? showStates(states, backends.states, await relayer.look()) : [],
+      states: states && backends.states ? showStates(states, backends.states, await relayer.listDeposits()) : [],
     },
     { origins, shownUrl: controlsUrl, roomUrl },
   )

@@ -452,7 +452,7 @@ describe('Between chains', () => {
       const text = await response.text()
       const transactionHash = /cross-chain\/(0x\w+)/.exec(String(url))?.[1] as Hash | undefined
       if (transactionHash && text.includes('"bridging"')) {
-        for (const { deposit } of await relayer.look({ transactionHash })) await relayer.fill(deposit)
+        for (const { deposit } of await relayer.listDeposits({ transactionHash })) await relayer.fill(deposit)
       }
       return new Response(text.replace(/("nextPollAfterMs":)\d+/, '$11'), response)
     }

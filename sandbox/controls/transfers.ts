@@ -48,14 +48,17 @@ const SOME = { transactionHash: '0x…' }
 /** Returns controls of bridge transfers. The result of each control is the list of all transfers. */
 export function buildTransferControls(relayer: Relayer, Chain: z.ZodType<number>): Readonly<Record<string, Control>> {
   const one = async (which: Which): Promise<TrackedDeposit> => {
-    const [relay, ...more] = await relayer.look(queryOf(which))
+    const [relay, ...more] = await relayer.listDeposits(queryOf(which))
     if (!relay) throw new Error('There is no such transfer')
     if (more.length > 0) throw new Error('This names several transfers: add originChainId or depositId')
     return relay
   }
   const { delaySeconds } = relayer.settings
   const paused = new Map<string, ActiveChange>()
-  const describeTransfers = async () => ({ ...relayer.settings, transfers: (await relayer.look()).map(describe) })
+  const describeTransfers = async () => ({
+    ...relayer.settings,
+    transfers: (await relayer.listDeposits()).map(describe),
+  })
   const buildTransferControl = <Schema extends z.ZodType>(
     does: string,
     schema: Schema,

@@ -62,7 +62,7 @@ export function depositStatuses(options: {
     const { index } = parsed.data
     const matchesFilter = filterOf(parsed.data)
     if (!matchesFilter) return refuse(400, 'IncorrectQueryParamsException', 'Incorrect query params provided')
-    const relays = (await relayer.look()).filter(matchesFilter)
+    const relays = (await relayer.listDeposits()).filter(matchesFilter)
     const maxIndex = relays.length - 1
     if (maxIndex < 0) {
       return refuse(404, 'DepositNotFoundException', 'Deposit not found given the provided constraints')

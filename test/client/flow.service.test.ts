@@ -210,7 +210,7 @@ describe('A deposit', () => {
 
     const transactionHash = flow.getState().steps[1]?.hash
     if (!transactionHash) throw new Error('The transfer has no hash')
-    const [relay] = await service.backends.relayer.look({ transactionHash })
+    const [relay] = await service.backends.relayer.listDeposits({ transactionHash })
     if (!relay) throw new Error('The pool took no deposit')
     await service.backends.relayer.fill(relay.deposit)
     expect(await waitUntilSettled(flow)).toMatchObject({

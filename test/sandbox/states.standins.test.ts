@@ -44,7 +44,7 @@ test('A transfer is refunded after its deadline by both chains’ clocks, whiche
   const { questions, missing } = await prepareStates(chains, { relayer, rewards }, async () => undefined)
   expect(missing).toEqual([])
   const [, hash] = /cross-chain\/(0x\w+)\//.exec(questions['transfer refunded']?.path ?? '') ?? []
-  const refunded = (await relayer.look()).find(({ deposit }) => deposit.transactionHash === hash)
+  const refunded = (await relayer.listDeposits()).find(({ deposit }) => deposit.transactionHash === hash)
   const [payment] = await callRpc(chains[0] as (typeof chains)[0], [
     { method: 'eth_getTransactionReceipt', params: [refunded?.refundTransaction] },
   ])

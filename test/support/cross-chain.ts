@@ -127,7 +127,7 @@ export function createDepositJourney(vault: TestVault, service: Service, from?: 
     transact(source, [buildTransaction(account, token.address, functionName, [to, amount])])
   const relayOf = async (receipts: readonly TransactionReceipt[]): Promise<TrackedDeposit> => {
     const transactionHash = receipts.at(-1)?.transactionHash
-    const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
+    const [relay] = transactionHash ? await relayer.listDeposits({ transactionHash }) : []
     if (!relay) throw new Error('No pool took a deposit in the last of these transactions')
     return relay
   }
@@ -236,7 +236,7 @@ export function createWithdrawalJourney<Vault extends PayingVault>(vault: Vault,
     /** Fills the bridge deposit in the last of these receipts. Throws if the relayer refuses to fill. */
     async fill(receipts: readonly TransactionReceipt[]) {
       const transactionHash = receipts.at(-1)?.transactionHash
-      const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
+      const [relay] = transactionHash ? await relayer.listDeposits({ transactionHash }) : []
       if (!relay) throw new Error('No pool took a deposit in the last of these transactions')
       return relayer.fill(relay.deposit)
     },

@@ -124,7 +124,7 @@ async function invest(service: Service, { asyncVault, otherUsdc }: WalletStory, 
   const prepared = await prepare('deposit', { amount: AMOUNT, srcChainId: source.chainId, srcToken: otherUsdc })
   const receipts = await send(prepared, source.chainId)
   const transactionHash = receipts.at(-1)?.transactionHash
-  const [relay] = transactionHash ? await relayer.look({ transactionHash }) : []
+  const [relay] = transactionHash ? await relayer.listDeposits({ transactionHash }) : []
   if (!relay) throw new Error('No pool took the deposit')
   await relayer.fill(relay.deposit)
   const question = `srcChainId=${source.chainId}&userAddress=${account.address}`

@@ -356,7 +356,7 @@ describe('A transfer whose status no client requests', () => {
     ])
 
     const [relay] = await transfers.relayer
-      .look()
+      .listDeposits()
       .then((all) => all.filter(({ deposit: { inputAmount } }) => inputAmount === 80_000_000n))
     if (!relay) throw new Error('The pool took no deposit')
     await transfers.relayer.expire(relay.deposit)

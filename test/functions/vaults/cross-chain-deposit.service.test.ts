@@ -703,7 +703,7 @@ test('A deposit in the coin is refunded in WETH', async ({ service }) => {
   const receipts = await journey.send(ALICE, reply)
   expectSuccess(receipts)
   const balanceBefore = await journey.balanceOf(ALICE.address)
-  const [relay] = await relayer.look({ transactionHash: receipts[0]?.transactionHash as Hash })
+  const [relay] = await relayer.listDeposits({ transactionHash: receipts[0]?.transactionHash as Hash })
   if (!relay) throw new Error('No pool took the deposit')
   await relayer.expire(relay.deposit)
   await relayer.refund(relay.deposit)

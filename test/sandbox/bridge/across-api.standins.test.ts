@@ -341,7 +341,7 @@ describe('the status of a deposit', () => {
     // deposit's refund is in the second.
     const payment = { chainId: 8453, token: origin.usdc, account: BOB, amount: 2n * paid.inputAmount }
     const [first, second] = await relayer.refundTogether([paid], { payments: [payment], paymentsPerLeaf: 1 })
-    expect(await relayer.look({ depositId: paid.depositId })).toMatchObject([{ refundTransaction: second }])
+    expect(await relayer.listDeposits({ depositId: paid.depositId })).toMatchObject([{ refundTransaction: second }])
     expect(await statusOf(paid)).toMatchObject({
       ...{ status: 'refunded', fillTx: null },
       ...{ depositRefundTxHash: first, depositRefundTxnRef: first },

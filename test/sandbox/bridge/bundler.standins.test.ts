@@ -46,7 +46,7 @@ test('The real EntryPoint takes the deposits of two accounts in one transaction 
       { depositor: encodeAddressWord(alice.address), inputAmount: 111_000_000n },
       { depositor: encodeAddressWord(bob.address), inputAmount: 222_000_000n },
     ])
-    expect(await relayer.look({ transactionHash: hash })).toHaveLength(2)
+    expect(await relayer.listDeposits({ transactionHash: hash })).toHaveLength(2)
     await expect(bundler.include(operations, other)).rejects.toThrow('Reverted')
   }
 })

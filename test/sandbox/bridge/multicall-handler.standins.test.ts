@@ -124,7 +124,7 @@ describe('a call that fails', () => {
     expect((await bridge.relayer.fillAll()).map(({ deposit: { depositId } }) => depositId)).not.toContain(
       deposit.depositId,
     )
-    const [relay] = await bridge.relayer.look({ originChainId: 8453, depositId: deposit.depositId })
+    const [relay] = await bridge.relayer.listDeposits({ originChainId: 8453, depositId: deposit.depositId })
     expect(relay).toMatchObject({ state: 'waiting', fillError: expect.stringContaining('CallReverted') })
     await bridge.relayer.ignore(deposit)
   })

@@ -61,7 +61,7 @@ const tell = async (command: string, body: unknown = {}): Promise<Report> => {
 }
 const refused = async (command: string, body: unknown = {}) => (await post(command, body)).status
 const stateOf = async ({ originChainId, depositId }: { originChainId: number; depositId: bigint }) =>
-  (await bridge.relayer.look({ originChainId, depositId })).map(({ state }) => state)[0]
+  (await bridge.relayer.listDeposits({ originChainId, depositId })).map(({ state }) => state)[0]
 const naming = ({ depositId }: { depositId: bigint }) => ({ depositId: depositId.toString(), originChainId: 8453 })
 
 describe('the controls', () => {
@@ -113,7 +113,7 @@ describe('filling', () => {
     const old = await bridge.deposit()
     await installPool(origin.chain)
     expect(await relayer.fillAll()).toHaveLength(4)
-    expect(await relayer.look({ transactionHash })).toMatchObject([{ state: 'filled' }, { state: 'filled' }])
+    expect(await relayer.listDeposits({ transactionHash })).toMatchObject([{ state: 'filled' }, { state: 'filled' }])
     expect(await stateOf(old)).toBe('filled')
   })
 
@@ -127,13 +127,13 @@ describe('filling', () => {
     const stuck = await bridge.deposit({ recipient: handler, message })
     const next = await bridge.deposit()
     expect((await relayer.fillAll()).map(({ deposit }) => deposit)).toEqual([next])
-    expect(await relayer.look({ depositId: stuck.depositId })).toMatchObject([
+    expect(await relayer.listDeposits({ depositId: stuck.depositId })).toMatchObject([
       { state: 'waiting', fillError: expect.stringContaining('CallReverted') },
     ])
     await expect(relayer.fill(stuck)).rejects.toThrow(`refuses to fill deposit ${stuck.depositId}: CallReverted`)
     await destination.mint(handler, destination.units('60'))
     expect((await relayer.fillAll()).map(({ deposit }) => deposit)).toEqual([stuck])
-    const [mended] = await relayer.look({ depositId: stuck.depositId })
+    const [mended] = await relayer.listDeposits({ depositId: stuck.depositId })
     expect(mended?.fillError).toBeUndefined()
   })
 
@@ -157,7 +157,7 @@ describe('filling', () => {
     const [snapshot] = await callRpc(origin.chain, [{ method: 'evm_snapshot', params: [] }])
     const undone = await bridge.deposit()
     await bridge.deposit()
-    await relayer.look()
+    await relayer.listDeposits()
     await callRpc(origin.chain, [{ method: 'evm_revert', params: [snapshot] }])
     const deposit = await bridge.deposit({ outputAmount: 7n })
     expect(deposit.depositId).toBe(undone.depositId)

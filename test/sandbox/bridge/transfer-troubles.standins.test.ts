@@ -145,7 +145,7 @@ describe('a reorganisation', () => {
       ...{ chainId: 8453, token: origin.usdc },
       include: async () => (await origin.act(ALICE, target, callData))[0] as Hash,
       async between(first) {
-        firstDeposit = (await relayer.look({ transactionHash: first }))[0]?.deposit
+        firstDeposit = (await relayer.listDeposits({ transactionHash: first }))[0]?.deposit
       },
     })
     const [again] = await depositsIn(hash)
@@ -158,9 +158,9 @@ describe('a reorganisation', () => {
       ...terms
     } = firstDeposit as BridgeDeposit
     expect(again).toMatchObject(terms)
-    expect(await relayer.look({ transactionHash: hash })).toMatchObject([{ state: 'waiting', deposit: again }])
+    expect(await relayer.listDeposits({ transactionHash: hash })).toMatchObject([{ state: 'waiting', deposit: again }])
     // The relayer has forgotten the deposit whose block was dropped.
-    const deposits = (await relayer.look()).map(({ deposit }) => deposit)
+    const deposits = (await relayer.listDeposits()).map(({ deposit }) => deposit)
     expect(deposits.filter(({ originChainId }) => originChainId === 8453)).toEqual(await readDeposits(origin.chain))
   })
 
@@ -220,7 +220,7 @@ describe('a refund', () => {
     )
     for (const { depositId } of deposits) {
       const state = way === 'deferred' ? 'refund_deferred' : 'refunded'
-      expect(await relayer.look({ originChainId: 8453, depositId })).toMatchObject([{ state }])
+      expect(await relayer.listDeposits({ originChainId: 8453, depositId })).toMatchObject([{ state }])
     }
     if (way === 'deferred') await relayer.claimRefund(deposits[0] as BridgeDeposit)
   })
@@ -235,7 +235,9 @@ test('Dust that a third party deposits in a victim’s name expires and is owed 
   expect(await origin.balanceOf(BOB)).toBe(before)
   expect(await relayer.fillAll()).toEqual([])
   await relayer.expire(dust[0] as BridgeDeposit)
-  const states = (await relayer.look({ transactionHash: dust[0]?.transactionHash as Hash })).map(({ state }) => state)
+  const states = (await relayer.listDeposits({ transactionHash: dust[0]?.transactionHash as Hash })).map(
+    ({ state }) => state,
+  )
   expect(states).toEqual(Array(21).fill('expired'))
   await troubles.refund(dust, 'together')
   expect(await origin.balanceOf(BOB)).toBe(before + 21n)
