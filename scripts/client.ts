@@ -78,16 +78,16 @@ function namedTypes(code: string): string[] {
   const meanings = new Map(
     Object.values(webhooks).map(({ post }) => [typeOf(schemaOf(post.requestBody), ''), post.description]),
   )
-  const look = (within: string) => {
+  const addTypes = (within: string) => {
     for (const [name, schema] of Object.entries(components.schemas)) {
       if (types.has(name) || !new RegExp(`\\b${name}\\b`).test(within)) continue
       const about = meanings.has(name) ? { description: meanings.get(name) } : schema
       const type = `${comment(about, '')}export type ${name} = ${typeOf(schema, '')}`
       types.set(name, type)
-      look(type.replace(`export type ${name}`, ''))
+      addTypes(type.replace(`export type ${name}`, ''))
     }
   }
-  look(code)
+  addTypes(code)
   return [...types].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, type]) => type)
 }
 

@@ -21,15 +21,18 @@ const OWN_NAMES = [...Object.keys(Config.shape), 'unused']
 
 /** Checks that each secret can be read and has the expected form; reveals no value. Sends four requests. */
 export async function checkSecrets(readSecret: ReadSecret, command: Command): Promise<Finding[]> {
-  const look = async (name: SecretName, judge: (content: unknown) => Omit<Finding, 'name'>): Promise<Finding> => ({
+  const checkSecret = async (
+    name: SecretName,
+    judge: (content: unknown) => Omit<Finding, 'name'>,
+  ): Promise<Finding> => ({
     name: `secret ${name}`,
     ...(await readSecret(name).then(judge, (error: unknown) => judgeFailure(name, error))),
   })
   return await Promise.all([
-    look('config', judgeConfig),
-    look('identity', (content) => judgeKeys(content, guideSection('secrets', 'The identity key'))),
-    look('signing', (content) => checkSigning(content, command)),
-    look('webhook-key', (content) => judgeKeys(content, guideSection('secrets', 'The webhook key'))),
+    checkSecret('config', judgeConfig),
+    checkSecret('identity', (content) => judgeKeys(content, guideSection('secrets', 'The identity key'))),
+    checkSecret('signing', (content) => checkSigning(content, command)),
+    checkSecret('webhook-key', (content) => judgeKeys(content, guideSection('secrets', 'The webhook key'))),
   ])
 }
 

@@ -30,7 +30,7 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
   const unreported = new Set<string>()
   const ending = new AbortController()
   const since = (await listArrivals(receivedUrl)).at(-1)?.number ?? 0
-  const tell = (arrival: ReceivedDelivery) => {
+  const report = (arrival: ReceivedDelivery) => {
     const text = JSON.stringify(arrival.event).toLowerCase()
     const named = [...sent].filter((hash) => text.includes(hash))
     // Final events are left out, because they may concern a transaction of an earlier demo.
@@ -39,7 +39,7 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
     for (const hash of named) unreported.delete(hash)
     say(describeArrival(state, arrival))
   }
-  const followed = followArrivals(receivedUrl, tell, { since, signal: ending.signal }).catch(() =>
+  const followed = followArrivals(receivedUrl, report, { since, signal: ending.signal }).catch(() =>
     say('The webhook receiver does not respond.'),
   )
   return {
@@ -59,12 +59,12 @@ export async function printEvents(state: LocalState, user: Hex, say: (text: stri
 
 async function followArrivals(
   receivedUrl: string,
-  tell: (arrival: ReceivedDelivery) => void,
+  report: (arrival: ReceivedDelivery) => void,
   { since = 0, signal }: { readonly since?: number; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   for (let after = since; !signal?.aborted; await sleep(PAUSE_MS)) {
     for (const arrival of await listArrivals(receivedUrl, after)) {
-      tell(arrival)
+      report(arrival)
       after = arrival.number
     }
   }

@@ -24,7 +24,7 @@ type Request = ItemRequest & {
  * Limits of DynamoDB: bytes of a transaction, actions per transaction, characters of an idempotency token, bytes of the keys `pk` and `sk`,
  * nesting depth of a value.
  */
-const MOST = {
+const MAX = {
   transaction: 4 * 2 ** 20,
   actions: 100,
   token: 36,
@@ -58,8 +58,8 @@ export function findLimitError(text: string): string | undefined {
   const { TransactItems: actions, ClientRequestToken: token } = request
   if (actions) {
     const excess =
-      (token !== undefined && findInLength('clientRequestToken', token, token.length, MOST.token)) ||
-      findInLength('transactItems', `[${actions.map(() => 'TransactWriteItem')}]`, actions.length, MOST.actions)
+      (token !== undefined && findInLength('clientRequestToken', token, token.length, MAX.token)) ||
+      findInLength('transactItems', `[${actions.map(() => 'TransactWriteItem')}]`, actions.length, MAX.actions)
     if (excess) return excess
   }
   for (const part of partsOf(request)) {
@@ -75,7 +75,7 @@ export function findLimitError(text: string): string | undefined {
  */
 export function findItemsLimitError(sizes: readonly number[]): string | undefined {
   const sum = sizes.reduce((left, right) => left + right, 0)
-  return sum > MOST.transaction ? 'The items of the transaction have more than 4 MB' : undefined
+  return sum > MAX.transaction ? 'The items of the transaction have more than 4 MB' : undefined
 }
 
 function findInLength(name: string, value: string, length: number, most: number): string | undefined {
@@ -96,7 +96,7 @@ function partsOf({ TransactItems: actions, RequestItems: batches, ...request }: 
 }
 
 function findInValues({ Item: item = {}, ExpressionAttributeValues: values = {} }: ItemRequest): string | undefined {
-  const isDeep = (value: Value) => nestingOf(value) > MOST.nesting
+  const isDeep = (value: Value) => nestingOf(value) > MAX.nesting
   return Object.values(item).some(isDeep) || Object.values(values).some(isDeep)
     ? 'Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit'
     : undefined
@@ -128,9 +128,9 @@ function findInKeys(part: ItemRequest): string | undefined {
       const problem = `The AttributeValue for a key attribute cannot contain an empty string value. Key: ${name}`
       return `One or more parameter values are not valid. ${problem}`
     }
-    if (length !== undefined && length > MOST[name]) {
+    if (length !== undefined && length > MAX[name]) {
       const keySize = name === 'pk' ? 'Size of hashkey' : 'Aggregated size of all range keys'
-      return `One or more parameter values were invalid: ${keySize} has exceeded the size limit of ${MOST[name]} bytes`
+      return `One or more parameter values were invalid: ${keySize} has exceeded the size limit of ${MAX[name]} bytes`
     }
   }
   return undefined

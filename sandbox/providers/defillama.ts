@@ -25,10 +25,10 @@ export function fakeDefiLlama(market: MadeUpMarket, now: () => number): FakeServ
     const price = market.priceAt(coin, 'usd', seconds * 1000)
     return price === undefined ? undefined : { timestamp: minuteOf(seconds * 1000) / 1000, price }
   }
-  const replyForCoins = (names: string, tell: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
+  const replyForCoins = (names: string, pricesOf: (coin: MadeUpCoin) => object | undefined): ProviderReply => {
     const coins = names.split(',').flatMap((name) => {
       const coin = findCoin(name)
-      const price = coin && tell(coin)
+      const price = coin && pricesOf(coin)
       return price ? [[name, { symbol: coin.symbol.toUpperCase(), confidence: CONFIDENCE, ...price }]] : []
     })
     return { status: 200, body: { coins: Object.fromEntries(coins) } }

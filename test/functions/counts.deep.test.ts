@@ -145,14 +145,14 @@ async function playForTwo(
       await tick(PAUSE_SECONDS)
       return await counting(...args)
     }
-    const tell = async () => {
+    const publishEvents = async () => {
       const counts = await costs.during(async () => {
         await publishTo(service, clientId, [someWebhookEvent(email)])
         await service.consume()
       })
       event ??= counts
     }
-    await playWalletStory({ ...service, call }, { ...placesOf(backends), tell, alice: { account, email } })
+    await playWalletStory({ ...service, call }, { ...placesOf(backends), publishEvents, alice: { account, email } })
   }
   await runAlternately([play(users[0], 'cold'), play(users[1], 'warm')])
   const unknown = () => measureResponse(`${service.baseUrl}/nowhere`, {})

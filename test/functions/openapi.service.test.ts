@@ -709,7 +709,7 @@ describe('A live response matches the document:', () => {
     }
     const [chain] = service.backends.chains
     if (!chain) throw new Error('The story needs a chain')
-    await playWalletStory({ ...service, call }, { ...vaults, tell: () => recordAllBlocks(chain) })
+    await playWalletStory({ ...service, call }, { ...vaults, publishEvents: () => recordAllBlocks(chain) })
   })
 
   liveTest.for(LIVE)('%s, %s: %s', async ([name, expected, , ask], { service, vaults, verify }) => {

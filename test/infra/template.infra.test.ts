@@ -223,11 +223,11 @@ test('Every endpoint serves a wallet with the permissions of the template', {
   const wallets = { ...target, call, consume: template.consume, send: createTransactionSender(backends.chains) }
   // The cast is safe because the simulated wallet user needs only these fields of a service.
   const service = { ...wallets, backends: { ...backends, environment } } as unknown as Service
-  const tell = async () => {
+  const publishEvents = async () => {
     await publishTo(service, parseApiKey(apiKey)?.clientId ?? '', [someWebhookEvent('told')])
     await template.consume()
   }
-  await playWalletStory(service, { asyncVault, otherUsdc, tell })
+  await playWalletStory(service, { asyncVault, otherUsdc, publishEvents })
   const lambdas = new Set(template.calls().map(({ principal }) => principal.split('/').at(-1)))
   expect(lambdas.size, 'functions that asked something of AWS').toBeGreaterThan(45)
 })

@@ -169,7 +169,7 @@ export async function countJobUsage({ run }: Containers, { tables, backends }: S
       const { chainId } = z.object({ chainId: z.int().optional() }).parse(input)
       counts[chainId === undefined ? name : `${name} ${chainId}`] = { counts: counted, everyMinutes }
     }
-    if (everyMinutes === LONGEST) await fillMarket(sharedCache({ table, now: Date.now }), MARKET_TOKEN_COUNT)
+    if (everyMinutes === MAX_MINUTES) await fillMarket(sharedCache({ table, now: Date.now }), MARKET_TOKEN_COUNT)
   }
   return counts
 }
@@ -209,7 +209,7 @@ export async function createYieldMiner(chain: Backends['chains'][number]): Promi
 const SLOT_ZERO = '0'.repeat(64)
 const GAIN = 1_000n
 
-const LONGEST = Math.max(...JOBS.map(([, { everyMinutes }]) => everyMinutes))
+const MAX_MINUTES = Math.max(...JOBS.map(([, { everyMinutes }]) => everyMinutes))
 
 const Lambda = z.object({ MemorySize: z.int() })
 const Alarm = z.object({

@@ -10,11 +10,11 @@ import { type HttpReply, type Service, USERS } from './service.ts'
 const [ALICE] = USERS
 const AMOUNT = '1000000000'
 
-/** Data of the simulated user story: the vault for the deposit, USDC on the other chain, and `tell`, which publishes webhook events. */
+/** Data of the simulated user story: the vault of the deposit, USDC on the other chain, and a function that publishes webhook events. */
 export type WalletStory = {
   readonly asyncVault: Address
   readonly otherUsdc: Address
-  readonly tell: () => Promise<void>
+  readonly publishEvents: () => Promise<void>
   readonly alice?: Alice
 }
 type Alice = { readonly account: LocalAccount; readonly email: string }
@@ -140,10 +140,10 @@ async function invest(service: Service, { asyncVault, otherUsdc }: WalletStory, 
   await service.call('GET', `${user}/withdrawals?limit=2`)
 }
 
-async function receiveWebhooks(service: Service, { tell }: WalletStory): Promise<void> {
+async function receiveWebhooks(service: Service, { publishEvents }: WalletStory): Promise<void> {
   const url = await startTestServer((_, response) => response.writeHead(204).end())
   const { body } = await service.call('POST', '/webhooks', { body: { url: `${url}/vaultline` } })
-  await tell()
+  await publishEvents()
   await service.consume()
   await service.call('GET', '/webhooks/events')
   await service.call('GET', '/webhooks')
