@@ -7,7 +7,7 @@ import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { withFreshLogin } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useKeptFocus } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-kept-focus.ts'
 
 /** Page that deletes the account after the user has typed its e-mail address. */
 export function DeleteAccountPage() {

@@ -10,7 +10,7 @@ import { SkeletonRows } from '../parts/skeletons.tsx'
 import { addPasskey, confirmChange, describeDevice, withFreshLogin } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useKeptFocus } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-kept-focus.ts'
 
 const KINDS: Readonly<Record<Credential['kind'], string>> = {
   Fido2: 'Passkey',

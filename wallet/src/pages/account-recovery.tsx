@@ -14,7 +14,7 @@ import { confirmChange, logIn } from '../passkeys.ts'
 import { type NewKit, type Recovered, recoverAccount, replaceKit } from '../recovery-kit.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useKeptFocus } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-kept-focus.ts'
 
 /** Page on which a logged-in user makes a recovery kit, and anyone else recovers an account with a kit. */
 export function RecoveryPage() {

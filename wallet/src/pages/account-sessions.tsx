@@ -8,7 +8,7 @@ import { AccountSubpage, LoginRequired } from '../parts/account-subpage.tsx'
 import { ProblemNotice } from '../parts/notices.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
 import { withFreshLogin } from '../passkeys.ts'
-import { useKeptFocus } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-kept-focus.ts'
 
 type Session = ListSessionsResponse['sessions'][number]
 

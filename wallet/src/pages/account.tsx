@@ -15,7 +15,7 @@ import { Address } from '../parts/tokens.tsx'
 import { logIn, signUp } from '../passkeys.ts'
 import { session } from '../service.ts'
 import { useStore } from '../store.ts'
-import { useKeptFocus } from '../use-focus-kept.ts'
+import { useKeptFocus } from '../use-kept-focus.ts'
 
 const LINK = 'Link wallets to your account'
 

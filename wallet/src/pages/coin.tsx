@@ -10,7 +10,7 @@ import { Choices } from '../parts/choices.tsx'
 import { Change, Money, UnknownValue, Yield } from '../parts/figures.tsx'
 import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { Skeleton } from '../parts/skeletons.tsx'
-import { StaleSince } from '../parts/stale.tsx'
+import { StaleSince } from '../parts/stale-since.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { useCoins } from '../prices.ts'
 

@@ -11,11 +11,11 @@ import { Movers } from '../parts/movers.tsx'
 import { EmptyNotice, ProblemNotice } from '../parts/notices.tsx'
 import { OrderSelect, SortHeadings } from '../parts/order.tsx'
 import { SkeletonRows } from '../parts/skeletons.tsx'
-import { StaleSince } from '../parts/stale.tsx'
+import { StaleSince } from '../parts/stale-since.tsx'
 import { ChainBadge, TokenIcon } from '../parts/tokens.tsx'
 import { useCoins } from '../prices.ts'
+import { useDebounced } from '../use-debounced.ts'
 import { useFilters } from '../use-filters.ts'
-import { useDebounced } from '../use-rested.ts'
 
 const MIN_SEARCH = 3
 const MAX_SEARCH = 100

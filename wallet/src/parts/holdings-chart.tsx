@@ -8,8 +8,8 @@ import { isSameFailure } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { Chart } from './chart.tsx'
 import { Choices } from './choices.tsx'
+import { MissingChains } from './missing-chains.tsx'
 import { ProblemNotice } from './notices.tsx'
-import { MissingChains } from './without.tsx'
 
 const RANGES = [
   { value: '7', text: '7D', title: '7 days' },

@@ -6,7 +6,7 @@ import { useCurrency, useService } from '../context.ts'
 import { Change, Money } from './figures.tsx'
 import { ProblemNotice } from './notices.tsx'
 import { SkeletonRows } from './skeletons.tsx'
-import { StaleSince } from './stale.tsx'
+import { StaleSince } from './stale-since.tsx'
 import { TokenIcon } from './tokens.tsx'
 
 /** Shows the coins that rose and fell the most in 24 hours. */

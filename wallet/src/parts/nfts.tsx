@@ -5,7 +5,7 @@ import { useService } from '../context.ts'
 import { isSameFailure } from '../problems.ts'
 import type { Portfolio } from '../use-portfolio.ts'
 import { ProblemNotice } from './notices.tsx'
-import { StaleSince } from './stale.tsx'
+import { StaleSince } from './stale-since.tsx'
 import { Picture } from './tokens.tsx'
 
 const SHOWN = 8

@@ -1,6 +1,6 @@
 import { type FormEvent, useId } from 'react'
+import { ActiveEffectNotice } from './active-effect-notice.tsx'
 import { buildBody, type Control, type Field, listFields, type SandboxControls, titleOf } from './room.ts'
-import { ActiveEffectNotice } from './switched-on.tsx'
 import { useControl } from './use-room.ts'
 
 /** Form of one sandbox control: its effect, its fields, its button, and the effects that it has switched on. */

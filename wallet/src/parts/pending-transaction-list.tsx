@@ -4,13 +4,18 @@ import type { Receipt } from '@vaultline/client/flow'
 import { type ReactNode, useEffect, useEffectEvent } from 'react'
 import { useConfig, useConnection } from 'wagmi'
 import { useLocation } from 'wouter'
+import {
+  forgetPendingTransaction,
+  idOf,
+  type PendingTransaction,
+  usePendingTransactions,
+} from '../pending-transactions.ts'
 import { hasCode } from '../problems.ts'
 import { useSender, waitForBatch } from '../sender.ts'
 import { rememberTransfer, transferPath } from '../transfers.ts'
-import { forgetPendingTransaction, idOf, type PendingTransaction, usePendingTransactions } from '../under-way.ts'
 import { ProblemNotice, Warning } from './notices.tsx'
 import { Hash } from './tokens.tsx'
-import { UnknownTransactionWarning, useIsUnknownTransaction } from './unseen.tsx'
+import { UnknownTransactionWarning, useIsUnknownTransaction } from './unknown-transaction.tsx'
 
 /** Error code of EIP-5792: the wallet does not know a batch. */
 const UNKNOWN_BATCH = 5730
