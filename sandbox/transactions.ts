@@ -15,12 +15,12 @@ type Endpoint = { readonly rpcUrl: string; readonly blockSeconds?: number | unde
 
 // Gas limit of every transaction, more than any needs. A gas estimate would fail for a transaction that depends on a pending transaction.
 const GAS = numberToHex(10_000_000)
-// Milliseconds between polls for a receipt, on chains that mine instantly (`instant`) or at intervals (`timed`).
-const POLL_MS = { instant: 1, timed: 5 }
+// Milliseconds between polls for a receipt.
+const POLL_MS = 5
 
 const Quantity = z.string().transform(Number)
 const TransactionHash = z.custom<Hash>(isHex)
-const Receipt = z.object({ status: z.enum(['0x0', '0x1']) }).nullable()
+const Receipt = z.object({ status: z.enum(['0x0', '0x1']), transactionHash: TransactionHash })
 
 /** Returns each account's next nonce, which counts the account's pending transactions. */
 export async function readNonces(chain: Endpoint, accounts: readonly Address[]): Promise<number[]> {
@@ -53,12 +53,18 @@ export async function sendTransactions(
  * waits until the previous one is mined. Throws an Error with the label of the first transaction that reverted or disappeared.
  */
 export async function transact(chain: Endpoint, transactions: readonly LocalTransaction[]): Promise<readonly Hash[]> {
-  const rounds = chain.blockSeconds === undefined ? transactions.map((transaction) => [transaction]) : [transactions]
+  if (chain.blockSeconds !== undefined) {
+    const hashes = await sendTransactions(chain, transactions)
+    await confirmTransactions(chain, transactions, hashes)
+    return hashes
+  }
   const hashes: Hash[] = []
-  for (const round of rounds) {
-    const sent = await sendTransactions(chain, round)
-    await confirmTransactions(chain, round, sent)
-    hashes.push(...sent)
+  for (const { label, from, to, data } of transactions) {
+    const params = [{ from, to, data, gas: GAS }]
+    const [receipt] = await callRpc(chain, [{ method: 'eth_sendTransactionSync', params }])
+    const { status, transactionHash } = Receipt.parse(receipt)
+    if (status === '0x0') throw new Error(`Reverted: ${label} in ${transactionHash}`)
+    hashes.push(transactionHash)
   }
   return hashes
 }
@@ -71,7 +77,7 @@ export async function confirmTransactions(
 ): Promise<void> {
   const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
   for (;;) {
-    const receipts = (await callRpc(chain, calls)).map((receipt) => Receipt.parse(receipt))
+    const receipts = (await callRpc(chain, calls)).map((receipt) => Receipt.nullable().parse(receipt))
     const reverted = receipts.findIndex((receipt) => receipt?.status === '0x0')
     if (reverted >= 0) throw new Error(`Reverted: ${transactions[reverted]?.label} in ${hashes[reverted]}`)
     const waiting = hashes.filter((_, index) => receipts[index] === null)
@@ -83,6 +89,6 @@ export async function confirmTransactions(
     const dropped = waiting[results.indexOf(null)]
     // The node no longer knows this transaction, because a reorganisation removed the transaction's block.
     if (dropped) throw new Error(`Dropped: ${transactions[hashes.indexOf(dropped)]?.label} in ${dropped}`)
-    await setTimeout(chain.blockSeconds === undefined ? POLL_MS.instant : POLL_MS.timed)
+    await setTimeout(POLL_MS)
   }
 }
