@@ -353,11 +353,7 @@ export function memoryDynamo({
             return { isMade: true }
           })
         } catch (error) {
-          if (
-            error instanceof DynamoError &&
-            error.name !== 'ValidationException' &&
-            !error.name.startsWith('Idempotent')
-          ) {
+          if (error instanceof DynamoError && !/^(Validation|Idempotent|Killed)/.test(error.name)) {
             return { isUncertain: true, error }
           }
           throw error
@@ -436,7 +432,7 @@ function attemptWith(faults: Switches, onTry: (tried: RequestAttempt) => void): 
   return async (action, request, perform) => {
     const errors: DynamoError[] = []
     for (let tries = 0; tries < TRIES; tries += 1) {
-      if (faults.isKilled()) throw new DynamoError('TimeoutError', 'Whoever asks was killed.')
+      if (faults.isKilled()) throw new DynamoError('Killed', 'The caller was killed.')
       const tried = triedOf(action, request, IS_WRITE.test(action) && faults.takeWrite() === 0)
       faults.tries.push(tried)
       onTry(tried)
@@ -456,7 +452,7 @@ function attemptWith(faults: Switches, onTry: (tried: RequestAttempt) => void): 
         )
       } else {
         const answer = await perform(tried)
-        if (tried.isCutOff) throw new DynamoError('TimeoutError', 'Whoever wrote was killed.')
+        if (tried.isCutOff) throw new DynamoError('Killed', 'The caller was killed.')
         if (!faults.losesAnswer?.(tried)) return answer
         errors.push(new DynamoError('TimeoutError', 'The answer was lost.'))
       }
@@ -509,10 +505,13 @@ function keyOfBatch(write: BatchWrite): ItemKey {
   return 'put' in write ? write.put : write.delete
 }
 
+/** Compares texts by their UTF-8 bytes, as DynamoDB does. JavaScript orders only texts with surrogates otherwise. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
-  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+  if (SURROGATE.test(left) || SURROGATE.test(right)) return Buffer.compare(Buffer.from(left), Buffer.from(right))
+  return left < right ? -1 : 1
 }
+const SURROGATE = /[\ud800-\udfff]/
 
 function isWithin(sk: string, { from, to, prefix }: KeyRange): boolean {
   if (prefix !== undefined) return sk.startsWith(prefix)
