@@ -85,7 +85,7 @@ export function createCountingChain(clock: VirtualClock, { mostCalls, mostBlocks
   const chain = evmChain(8453)
   if (!chain) throw new Error('Base is not in the registry')
   const counts = { requests: 0, calls: 0, bytes: 0 }
-  const shelved = new Map<number, (CountedEvent & { readonly logIndex: number })[]>()
+  const groups = new Map<number, (CountedEvent & { readonly logIndex: number })[]>()
   let logIndex = 0
   const state = { head: 0, totalAssets: 1n }
   const timeOf = (block: number) => 1_700_000_000 + Math.floor(block / 5)
@@ -99,11 +99,11 @@ export function createCountingChain(clock: VirtualClock, { mostCalls, mostBlocks
   function logs({ address, fromBlock, toBlock }: Filter) {
     const wanted = new Set(address.map((one) => one.toLowerCase()))
     const [from, to] = [Number(fromBlock), Number(toBlock)]
-    const shelves = Array.from(
+    const read = Array.from(
       { length: Math.floor(to / BLOCKS_PER_GROUP) - Math.floor(from / BLOCKS_PER_GROUP) + 1 },
-      (_, index) => shelved.get(Math.floor(from / BLOCKS_PER_GROUP) + index) ?? [],
+      (_, index) => groups.get(Math.floor(from / BLOCKS_PER_GROUP) + index) ?? [],
     )
-    return shelves
+    return read
       .flat()
       .filter(({ block, address: of }) => block >= from && block <= to && wanted.has(of.toLowerCase()))
       .toSorted((left, right) => left.block - right.block || left.logIndex - right.logIndex)
@@ -185,10 +185,12 @@ export function createCountingChain(clock: VirtualClock, { mostCalls, mostBlocks
     state,
     logsOf: (address: Address) => logs({ address: [address], fromBlock: '0x0', toBlock: numberToHex(state.head) }),
     timeOf: (block: number) => BigInt(timeOf(block)),
-    emit(events: readonly CountedEvent[]) {
-      for (const event of events) {
-        const shelf = Math.floor(event.block / BLOCKS_PER_GROUP)
-        shelved.set(shelf, [...(shelved.get(shelf) ?? []), { ...event, logIndex: logIndex++ }])
+    emit(emitted: readonly CountedEvent[]) {
+      for (const event of emitted) {
+        const group = Math.floor(event.block / BLOCKS_PER_GROUP)
+        const events = groups.get(group) ?? []
+        groups.set(group, events)
+        events.push({ ...event, logIndex: logIndex++ })
       }
     },
   }
