@@ -516,6 +516,11 @@ describe('One run', () => {
     const asset = chain.tokens.find(({ symbol }) => symbol === 'USDC')?.address as Address
     const addresses = Array.from({ length: 45 }, (_, index) => numberToHex(0x5afe00 + index, { size: 20 }))
     await copyVault(chain, vaults.sync.address, addresses)
+    // An hour begins now, so that none begins during the runs: its prices would take one more request.
+    const [latest] = await callRpc(chain, [{ method: 'eth_getBlockByNumber', params: ['latest', false] }])
+    const { timestamp } = latest as { timestamp: string }
+    const nextHour = (Math.floor(Number(timestamp) / 3_600) + 1) * 3_600
+    await callRpc(chain, [{ method: 'evm_setNextBlockTimestamp', params: [nextHour] }])
     await callRpc(chain, [{ method: 'anvil_mine', params: ['0x1'] }])
     await service.createClient(addresses.map((address) => ({ chainId: BASE, address })))
     await chain.record()
