@@ -6,8 +6,8 @@ import type { PayFor } from '../meter/meter.ts'
 /** Milliseconds for all requests together. The API request has 10 s, and its reads and writes of tables need the rest. */
 const LIMIT_MS = 7_000
 
-/** Wallet on a chain whose tokens or NFTs are to be fetched, and the time of its last response if there is one. */
-type Question = { readonly wallet: string; readonly asOf: Date | undefined }
+/** Request for the tokens or NFTs of a wallet on a chain. `asOf` is the time of the last response if there is one. */
+type Question = { readonly asOf: Date | undefined }
 
 /**
  * Pays for requests and sends them. If the caller's budget is too small for all, it pays for the oldest half, and so

@@ -4,7 +4,7 @@ import { AppError } from '../../../lib/core/errors.ts'
 import { FREE_PAYMENT } from '../../../lib/meter/meter.ts'
 import { fetchPaid } from '../../../lib/portfolio/ask-each.ts'
 
-const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number, wallet: 'one', asOf: new Date(number) }))
+const QUESTIONS = Array.from({ length: 20 }, (_, number) => ({ number, asOf: new Date(number) }))
 const FREE = { unitsOf: () => 0, payFor: () => FREE_PAYMENT }
 
 describe('Requests to an index', () => {
@@ -76,7 +76,7 @@ describe('Requests to an index', () => {
       },
     })
     const ages = [5, undefined, 3, 4, undefined, 1]
-    const questions = ages.map((age, number) => ({ number, wallet: 'one', asOf: age ? new Date(age) : undefined }))
+    const questions = ages.map((age, number) => ({ number, asOf: age ? new Date(age) : undefined }))
     await fetchPaid(questions, { unitsOf: () => 1, payFor }, async ({ number }) => asked.push(number))
     expect(asked).toEqual([1, 4, 5])
   })
