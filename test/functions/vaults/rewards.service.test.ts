@@ -230,8 +230,12 @@ describe('Rewards', () => {
       chainOf(service),
       burners.map((token) => ({ method: 'anvil_setCode', params: [token, code] })),
     )
+    wireOf(service.rpc).reset()
     const { status, body } = await list(service, account)
     expect(status).toBe(200)
+    const calls = listRpcCalls(wireOf(service.rpc)).flat()
+    const millionGas = calls.filter(({ params: [call] }) => (call as { gas?: Hex }).gas === toHex(1_000_000))
+    expect(millionGas).toHaveLength(13)
     expect(body.rewards).toHaveLength(13)
     expect(body.rewards).toContainEqual(expect.objectContaining({ token: MORPHO, symbol: 'MORPHO', decimals: 18 }))
     expect(body.rewards).toContainEqual(expect.objectContaining({ token: burners[0], symbol: null, decimals: null }))
