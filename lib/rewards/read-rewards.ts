@@ -8,6 +8,7 @@ import { parseResult } from '../chain/logs.ts'
 import { decodeAggregate, encodeAggregate, MULTICALL3 } from '../chain/multicall.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { RpcOutcome } from '../chain/rpc.ts'
+import { max } from '../core/bigint.ts'
 import { toDate } from '../core/time.ts'
 import type { ComputeTokenValue } from '../markets/token-values.ts'
 import { buildDistributionsPlan, deriveRewardState } from './distributor.ts'
@@ -17,10 +18,15 @@ import type { RewardResponse } from './responses.ts'
 type Reward = z.output<typeof RewardResponse>
 
 /**
- * Gas of the call that reads one token's symbol and decimals. Tokens use less than a tenth of it. A hostile token can
- * use it up, which takes a node some milliseconds.
+ * Gas of all calls for the tokens' symbols and decimals. Each call gets an equal part, but at least MIN_GAS. Hostile
+ * tokens can use up only this gas, which takes a node less than a second.
  */
-const METADATA_GAS = numberToHex(1_000_000)
+const TOTAL_GAS = 28_000_000n
+/**
+ * Tokens need a tenth of this gas. Arbitrum also charges an eth_call for posting its calldata to Ethereum: a million or
+ * more while Ethereum is expensive (`GasChargingHook` in https://github.com/OffchainLabs/nitro).
+ */
+const MIN_GAS = 2_000_000n
 
 /** Rewards that Merkl reports for an account. `isSpam` returns true if a token with this symbol looks like spam. */
 type OfAccount = {
@@ -46,7 +52,8 @@ export async function readRewards(
       rewards.map(({ token }) => token),
     ),
   )
-  const extraCalls = tokens.map(metadataRequest)
+  const gas = max(TOTAL_GAS / BigInt(tokens.length), MIN_GAS)
+  const extraCalls = tokens.map((token) => metadataRequest(token, gas))
   const { values, outcomes, evidence } = await reader.read(plans, { extraCalls, withHash: true })
   const metadata = new Map(tokens.map((token, index) => [token, parseMetadata(token, outcomes[index])]))
   const chainId = reader.chain.id
@@ -81,8 +88,8 @@ function metadataCalls(token: Address) {
 }
 
 /** Builds the call that reads a token's symbol and decimals. Each token has a call of its own, so that a hostile one fails alone. */
-function metadataRequest(token: Address) {
-  const call = { to: MULTICALL3, data: encodeAggregate(metadataCalls(token)), gas: METADATA_GAS }
+function metadataRequest(token: Address, gas: bigint) {
+  const call = { to: MULTICALL3, data: encodeAggregate(metadataCalls(token)), gas: numberToHex(gas) }
   return { method: 'eth_call', params: [call, 'latest'] }
 }
 
