@@ -18,8 +18,8 @@ import type { RewardResponse } from './responses.ts'
 type Reward = z.output<typeof RewardResponse>
 
 /**
- * Gas of all calls for the tokens' symbols and decimals. Each call gets an equal part, but at least MIN_GAS. Hostile
- * tokens can use up only this gas, which takes a node less than a second.
+ * Gas of all calls for the tokens' symbols and decimals. Each call gets an equal part, but at least MIN_GAS. A hostile
+ * token can use up only the gas of its own call.
  */
 const TOTAL_GAS = 28_000_000n
 /**
